@@ -1,0 +1,1 @@
+"""shortlist: learn the top of the list."""

@@ -1,0 +1,678 @@
+"""`BudgetClassifier`: exact counts, promised rates, and scikit-learn's contract."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from joblib import parallel_config
+from scipy.stats import norm
+from sklearn import config_context
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.datasets import load_breast_cancer, make_classification
+from sklearn.ensemble import IsolationForest, RandomForestClassifier
+from sklearn.exceptions import NotFittedError, UnsetMetadataPassedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import precision_score, roc_auc_score
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    PredefinedSplit,
+    StratifiedKFold,
+)
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, LinearSVC
+from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
+
+from shortlist._cutoff import first_k, threshold_for_fpr, threshold_for_precision
+from shortlist._scores import positive_scores, take_rows
+from shortlist.budget import BudgetClassifier
+
+
+class Identity(ClassifierMixin, BaseEstimator):
+    """The score is the first column."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def decision_function(self, X):
+        return np.asarray(X, dtype=float)[:, 0]
+
+    def predict(self, X):
+        return self.classes_[(self.decision_function(X) > 0).astype(int)]
+
+
+class Mute(ClassifierMixin, BaseEstimator):
+    """A classifier that cannot rank."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+
+def identity(classes=(0, 1)):
+    return FrozenEstimator(Identity().fit(None, np.array(classes)))
+
+
+def column(values):
+    return np.asarray(values, dtype=float)[:, None]
+
+
+@pytest.fixture(scope="module")
+def cancer():
+    X, y = load_breast_cancer(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    order = np.random.default_rng(0).permutation(len(y))
+    return X[order], y[order]
+
+
+ties = st.lists(st.sampled_from([-1e300, -1.0, 0.0, 5e-324, 1.0, 2.0, 1e300]), min_size=1)
+numbers = st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1)
+labels_and_scores = st.lists(
+    st.tuples(st.booleans(), st.sampled_from([-2.0, 0.0, 0.5, 1.0, 3.0])), min_size=1, max_size=14
+)
+
+
+# ------------------------------------------------------------------ the first k
+
+
+def first_k_oracle(scores, k):
+    ranked = sorted(range(len(scores)), key=lambda row: (-scores[row], row))
+    chosen = np.zeros(len(scores), dtype=bool)
+    chosen[ranked[:k]] = True
+    return chosen
+
+
+@given(scores=ties | numbers, k=st.integers(1, 12))
+def test_first_k_matches_a_full_sort(scores, k):
+    scores = np.array(scores)
+    chosen, left_out = first_k(scores, k)
+    np.testing.assert_array_equal(chosen, first_k_oracle(scores, k))
+    expected = np.sum(scores[~chosen] == scores[chosen].min()) if not chosen.all() else 0
+    assert left_out == expected
+
+
+@given(scores=ties, k=st.integers(1, 12))
+def test_predict_takes_exactly_k(scores, k):
+    model = BudgetClassifier(identity(), k=k).fit(column([0, 1]), [0, 1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert model.predict(column(scores)).sum() == min(k, len(scores))
+
+
+@given(scores=numbers, fraction=st.floats(0.01, 1.0))
+def test_fraction_rounds_up(scores, fraction):
+    model = BudgetClassifier(identity(), fraction=fraction).fit(column([0, 1]), [0, 1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        taken = model.predict(column(scores)).sum()
+    assert 1 <= taken <= len(scores)
+    assert taken >= fraction * len(scores) * (1 - 1e-9)
+    assert taken - 1 < fraction * len(scores)
+
+
+def test_fraction_is_not_fooled_by_rounding():
+    model = BudgetClassifier(identity(), fraction=0.07).fit(column([0, 1]), [0, 1])
+    assert model.predict(column(np.arange(100))).sum() == 7
+
+
+def test_a_tie_at_the_cut_warns_and_takes_earlier_rows():
+    model = BudgetClassifier(identity(), k=2).fit(column([0, 1]), [0, 1])
+    with pytest.warns(UserWarning, match="3 rows were left out although their score equals"):
+        predicted = model.predict(column([1, 1, 1, 5, 1]))
+    assert predicted.tolist() == [1, 0, 0, 1, 0]
+
+
+def test_no_warning_when_the_tie_lies_inside_the_list():
+    model = BudgetClassifier(identity(), k=3).fit(column([0, 1]), [0, 1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert model.predict(column([2, 2, 1, 0, 2])).tolist() == [1, 1, 0, 0, 1]
+
+
+def test_k_passes_the_scores_through(cancer):
+    X, y = cancer
+    scorer = LogisticRegression().fit(X, y)
+    model = BudgetClassifier(LogisticRegression(), k=7).fit(X, y)
+    np.testing.assert_array_equal(model.decision_function(X), scorer.decision_function(X))
+    assert not hasattr(model, "threshold_")
+    assert set(np.argsort(-scorer.decision_function(X))[:7]) == set(
+        np.flatnonzero(model.predict(X))
+    )
+
+
+# ------------------------------------------------------------------ thresholds
+
+
+def fpr_oracle(positive, scores, fpr):
+    """Lowest observed threshold whose false-positive rate on these rows fits."""
+    negatives = scores[~positive]
+    fitting = [t for t in np.unique(negatives) if np.mean(negatives > t) <= fpr]
+    return min(fitting)
+
+
+def precision_oracle(positive, scores, precision):
+    """Longest list {score > t} over all t whose precision on these rows fits."""
+    candidates = np.append(np.unique(scores), -np.inf)
+    fitting = [
+        t for t in candidates if np.any(scores > t) and positive[scores > t].mean() >= precision
+    ]
+    return scores > min(fitting) if fitting else np.zeros(len(scores), dtype=bool)
+
+
+@given(data=labels_and_scores, fpr=st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.9]))
+def test_fpr_threshold_matches_brute_force(data, fpr):
+    positive, scores = (np.array(part) for part in zip(*data, strict=True))
+    if positive.all():
+        positive[0] = False
+    threshold = threshold_for_fpr(positive, scores, fpr)
+    flagged = scores > threshold
+    expected = scores > fpr_oracle(positive, scores, fpr)
+    np.testing.assert_array_equal(flagged[~positive], expected[~positive])
+
+
+@given(data=labels_and_scores, precision=st.sampled_from([0.1, 0.5, 2 / 3, 0.9, 1.0]))
+def test_precision_threshold_matches_brute_force(data, precision):
+    positive, scores = (np.array(part) for part in zip(*data, strict=True))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        threshold = threshold_for_precision(positive, scores, precision)
+    expected = precision_oracle(positive, scores, precision)
+    np.testing.assert_array_equal(scores > threshold, expected)
+    assert bool(caught) == (not expected.any())
+
+
+@given(
+    data=st.lists(st.tuples(st.booleans(), st.floats(-1e6, 1e6)), min_size=5, max_size=60),
+    scale=st.sampled_from([1e-12, 1e12]),
+)
+def test_thresholds_follow_the_scale_of_the_scores(data, scale):
+    positive, scores = (np.array(part) for part in zip(*data, strict=True))
+    scores = np.round(scores)
+    positive[:2] = [True, False]
+    for rule, wish in ((threshold_for_fpr, 0.2), (threshold_for_precision, 0.3)):
+        plain = scores > rule(positive, scores, wish)
+        np.testing.assert_array_equal(plain, scores * scale > rule(positive, scores * scale, wish))
+
+
+def test_the_careful_threshold_is_never_lower():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        scores = rng.normal(size=400)
+        positive = rng.random(400) < norm.cdf(2 * scores)
+        for rule, wish in ((threshold_for_fpr, 0.1), (threshold_for_precision, 0.7)):
+            plain = rule(positive, scores, wish)
+            some = rule(positive, scores, wish, confidence=0.6)
+            much = rule(positive, scores, wish, confidence=0.99)
+            assert plain <= some <= much
+
+
+def sample(rng, n, digits):
+    """Rows with P(positive) = 0.3, scores N(1.5, 1) or N(0, 1), maybe rounded into ties."""
+    positive = rng.random(n) < 0.3
+    scores = rng.normal(size=n) + 1.5 * positive
+    return positive, scores if digits is None else np.round(scores, digits)
+
+
+def true_rates(threshold, digits):
+    """False-positive rate and precision of {score > threshold} in that population."""
+    if digits is not None:
+        threshold = np.round(threshold, digits) + 0.5 * 10.0**-digits
+    fpr, tpr = norm.sf(threshold), norm.sf(threshold - 1.5)
+    return fpr, 0.3 * tpr / (0.3 * tpr + 0.7 * fpr)
+
+
+@pytest.mark.parametrize("digits", [None, 0, 1])
+def test_promised_fpr_holds_as_often_as_promised(digits):
+    rng = np.random.default_rng(1)
+    broken = []
+    for _ in range(1000):
+        threshold = threshold_for_fpr(*sample(rng, 300, digits), 0.1, confidence=0.9)
+        broken.append(true_rates(threshold, digits)[0] > 0.1)
+    assert np.mean(broken) <= 0.1 + 3 * np.sqrt(0.09 / 1000)
+    if digits is None:
+        assert np.mean(broken) >= 0.04, "the bound gives away too much"
+
+
+@pytest.mark.parametrize("digits", [None, 0, 1])
+@pytest.mark.parametrize(("precision", "n", "worth"), [(0.6, 600, 0.15), (0.8, 3000, 0.07)])
+def test_promised_precision_holds_as_often_as_promised(digits, precision, n, worth):
+    rng = np.random.default_rng(2)
+    broken, flagged = [], []
+    for _ in range(400):
+        positive, scores = sample(rng, n, digits)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            threshold = threshold_for_precision(positive, scores, precision, confidence=0.9)
+        flagged.append(np.mean(scores > threshold))
+        broken.append(np.isfinite(threshold) and true_rates(threshold, digits)[1] < precision)
+    assert np.mean(broken) <= 0.1 + 3 * np.sqrt(0.09 / 400)
+    if digits != 0:
+        assert np.mean(flagged) > worth, "the bound gives away too much"
+
+
+@pytest.mark.parametrize("levels", [None, 40, 3])
+def test_choosing_among_many_lists_is_paid_for(levels):
+    """Scores without information, base rate just below the wish: any list breaks it.
+
+    Testing each list at the full risk would break the promise in a third of the runs.
+    """
+    rng = np.random.default_rng(5)
+    broken = 0
+    for _ in range(2000):
+        positive = rng.random(500) < 0.499
+        scores = rng.random(500) if levels is None else rng.integers(levels, size=500) * 1.0
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            broken += np.isfinite(threshold_for_precision(positive, scores, 0.5, confidence=0.9))
+    assert broken / 2000 <= 0.1 + 3 * np.sqrt(0.09 / 2000)
+
+
+def test_the_plain_precision_is_optimistic_so_the_option_is_needed():
+    rng = np.random.default_rng(3)
+    broken = []
+    for _ in range(500):
+        positive, scores = sample(rng, 600, None)
+        broken.append(true_rates(threshold_for_precision(positive, scores, 0.8), None)[1] < 0.8)
+    assert np.mean(broken) > 0.4
+
+
+@pytest.mark.parametrize("wish", [{"fpr": 0.2}, {"precision": 0.7}])
+def test_promise_holds_for_the_kept_model_on_new_rows(wish):
+    """End to end: fit, hold out, cut, and measure on a large fresh sample."""
+    rng = np.random.default_rng(4)
+
+    def draw(n):
+        X = rng.normal(size=(n, 3))
+        return X, (X[:, 0] + rng.normal(size=n) > 0.5).astype(int)
+
+    X_new, y_new = draw(20_000)
+    broken = []
+    for seed in range(100):
+        model = BudgetClassifier(
+            GaussianNB(), confidence=0.8, cv=0.5, random_state=seed, **wish
+        ).fit(*draw(2000))
+        flagged = model.predict(X_new) == 1
+        if "fpr" in wish:
+            broken.append(flagged[y_new == 0].mean() > wish["fpr"])
+        else:
+            broken.append(y_new[flagged].mean() < wish["precision"])
+    assert np.mean(broken) <= 0.2 + 3 * np.sqrt(0.16 / 100)
+
+
+@pytest.mark.parametrize(
+    ("wish", "rows", "message"),
+    [
+        ({"fpr": 0.01, "confidence": 0.95}, 100, "50 held-out negatives: it takes at least 299"),
+        ({"fpr": 0.0, "confidence": 0.95}, 100, "it takes at least inf"),
+        ({"precision": 0.99, "confidence": 0.95}, 100, "could prove it"),
+        ({"precision": 0.95}, 100, "the best list tried holds 50 positives among 100 rows"),
+    ],
+)
+def test_a_wish_out_of_reach_flags_nothing_and_says_why(wish, rows, message):
+    y = np.arange(rows) % 2
+    X = np.zeros((rows, 1))
+    with pytest.warns(UserWarning, match=message):
+        model = BudgetClassifier(identity(), **wish).fit(X, y)
+    assert model.threshold_ == np.inf
+    assert not model.predict(column([1e300, 0.0])).any()
+
+
+def test_299_negatives_are_enough_for_one_percent():
+    scores, positive = np.arange(299.0), np.zeros(299, bool)
+    assert threshold_for_fpr(positive, scores, 0.01, 0.95) == 298
+    with pytest.warns(UserWarning, match="it takes at least 299"):
+        assert threshold_for_fpr(positive[1:], scores[1:], 0.01, 0.95) == np.inf
+
+
+# ------------------------------------------------------------------ where the scores come from
+
+
+@pytest.mark.parametrize("wish", [{"fpr": 0.05}, {"precision": 0.95}])
+@pytest.mark.parametrize("cv", [None, 4, 0.3, StratifiedKFold(3, shuffle=True, random_state=0)])
+def test_threshold_comes_from_held_out_scores(cancer, wish, cv):
+    X, y = cancer
+    model = BudgetClassifier(LogisticRegression(), cv=cv, random_state=0, **wish).fit(X, y)
+    assert np.isfinite(model.threshold_)
+    np.testing.assert_array_equal(model.predict(X), (model.decision_function(X) > 0).astype(int))
+    np.testing.assert_allclose(
+        model.decision_function(X), model.estimator_.decision_function(X) - model.threshold_
+    )
+
+
+def test_folds_refit_on_every_row_and_one_split_keeps_its_model(cancer):
+    X, y = cancer
+    whole = LogisticRegression().fit(X, y)
+    folds = BudgetClassifier(LogisticRegression(), fpr=0.05).fit(X, y)
+    np.testing.assert_array_equal(folds.estimator_.coef_, whole.coef_)
+
+    test_fold = np.where(np.arange(len(y)) < 400, -1, 0)
+    part = BudgetClassifier(LogisticRegression(), fpr=0.05, cv=PredefinedSplit(test_fold))
+    part.fit(X, y)
+    half = LogisticRegression().fit(X[:400], y[:400])
+    np.testing.assert_array_equal(part.estimator_.coef_, half.coef_)
+    assert part.threshold_ == threshold_for_fpr(y[400:] == 1, half.decision_function(X[400:]), 0.05)
+
+
+def test_frozen_model_is_kept_and_scores_every_row(cancer):
+    X, y = cancer
+    fitted = LogisticRegression().fit(X[:300], y[:300])
+    model = BudgetClassifier(FrozenEstimator(fitted), fpr=0.05, confidence=0.9)
+    model.fit(X[300:], y[300:])
+    scores = fitted.decision_function(X[300:])
+    assert model.threshold_ == threshold_for_fpr(y[300:] == 1, scores, 0.05, 0.9)
+    assert model.estimator_.estimator is fitted
+    assert model.n_features_in_ == 30
+
+
+def test_frozen_model_needs_no_positives_for_an_fpr(cancer):
+    X, y = cancer
+    fitted = LogisticRegression().fit(X[:300], y[:300])
+    rows = np.arange(300, len(y))[y[300:] == 0]
+    model = BudgetClassifier(FrozenEstimator(fitted), fpr=0.1).fit(X[rows], y[rows])
+    assert np.mean(model.predict(X[rows])) <= 0.1
+
+
+@pytest.mark.parametrize("names", [("ham", "spam"), ("spam", "zebra")])
+def test_pos_label_may_be_either_class(cancer, names):
+    X, y = cancer
+    words = np.where(y == 1, "spam", names[0] if names[0] != "spam" else names[1])
+    for wish in ({"fpr": 0.05}, {"precision": 0.95}, {"k": 30}, {"fraction": 0.1}):
+        plain = BudgetClassifier(LogisticRegression(), **wish).fit(X, y)
+        named = BudgetClassifier(
+            LogisticRegression(class_weight=dict.fromkeys(set(words), 1)),
+            pos_label="spam",
+            **wish,
+        ).fit(X, words)
+        np.testing.assert_array_equal(named.predict(X) == "spam", plain.predict(X) == 1)
+        sides = named.classes_[(named.decision_function(X) > 0).astype(int)]
+        if "k" not in wish and "fraction" not in wish:
+            np.testing.assert_array_equal(sides, named.predict(X))
+
+
+def test_decision_at_the_threshold_stays_on_the_unflagged_side():
+    X, y = column([0, 1, 2, 3]), np.array(["yes", "no", "no", "yes"])
+    model = BudgetClassifier(Identity(), fpr=0.0, pos_label="no", cv=[(range(4), range(4))])
+    model.fit(X, y)
+    assert model.threshold_ in -X[:, 0]
+    sides = model.classes_[(model.decision_function(X) > 0).astype(int)]
+    np.testing.assert_array_equal(sides, model.predict(X))
+
+
+@pytest.mark.parametrize(
+    "scorer",
+    [
+        RandomForestClassifier(20, random_state=0),
+        GaussianNB(),
+        LinearSVC(),
+        Ridge(),
+    ],
+    ids=lambda scorer: type(scorer).__name__,
+)
+@pytest.mark.parametrize("wish", [{"k": 25}, {"fpr": 0.1}, {"precision": 0.9}])
+def test_any_scorer(cancer, scorer, wish):
+    X, y = cancer
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        model = BudgetClassifier(scorer, **wish).fit(X, y)
+        predicted = model.predict(X)
+    assert set(predicted) == {0, 1}
+    if "k" in wish:
+        assert predicted.sum() == 25
+    assert precision_score(y, predicted) > 0.85
+
+
+def test_a_detector_that_ignores_labels_can_rank(cancer):
+    X, y = cancer
+    detector = IsolationForest(n_estimators=10, random_state=0)
+    predicted = BudgetClassifier(detector, k=9).fit(X, y).predict(X)
+    top = np.argsort(-detector.fit(X).decision_function(X))[:9]
+    assert set(np.flatnonzero(predicted)) == set(top)
+
+
+def test_precomputed_kernel(cancer):
+    X, y = cancer
+    K = X @ X.T
+    for cv in (3, 0.3):
+        model = BudgetClassifier(SVC(kernel="precomputed"), fpr=0.05, cv=cv, random_state=0)
+        plain = BudgetClassifier(SVC(kernel="linear"), fpr=0.05, cv=cv, random_state=0)
+        model.fit(K, y)
+        plain.fit(X, y)
+        assert model.threshold_ == pytest.approx(plain.threshold_, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "wrap", [np.asarray, sp.csr_array, sp.coo_array, pd.DataFrame, pl.DataFrame, list]
+)
+def test_any_table(cancer, wrap):
+    X, y = cancer
+    model = BudgetClassifier(LogisticRegression(), fpr=0.05)
+    expected = clone(model).fit(X, y).threshold_
+    assert model.fit(wrap(X), list(y)).threshold_ == pytest.approx(expected, rel=1e-4)
+
+
+def test_feature_names_are_delegated_and_forgotten(cancer):
+    X, y = cancer
+    frame = pd.DataFrame(X, columns=[f"f{i}" for i in range(30)])
+    model = BudgetClassifier(LogisticRegression(), fpr=0.05).fit(frame, y)
+    assert model.feature_names_in_[3] == "f3"
+    model.set_params(fpr=None, k=5).fit(X, y)
+    assert not hasattr(model, "feature_names_in_")
+    assert not hasattr(model, "threshold_")
+
+
+def test_nothing_passed_is_modified(cancer):
+    X, y = cancer[0].copy(), cancer[1].copy()
+    scorer, weight = LogisticRegression(), np.ones(len(y))
+    BudgetClassifier(scorer, fpr=0.1).fit(X, y, sample_weight=weight)
+    np.testing.assert_array_equal(X, cancer[0])
+    np.testing.assert_array_equal(y, cancer[1])
+    assert not hasattr(scorer, "coef_")
+
+
+# ------------------------------------------------------------------ scikit-learn's contract
+
+
+@pytest.mark.filterwarnings("ignore:.*nothing is flagged:UserWarning")
+@parametrize_with_checks(
+    [
+        BudgetClassifier(LogisticRegression(), fpr=0.1),
+        BudgetClassifier(LogisticRegression(), fpr=0.1, cv=0.3),
+        BudgetClassifier(LogisticRegression(), fpr=0.2, confidence=0.9),
+        BudgetClassifier(LogisticRegression(), precision=0.9),
+        BudgetClassifier(LogisticRegression(), precision=0.8, confidence=0.9),
+        BudgetClassifier(GaussianNB(), fpr=0.1, cv=3),
+    ]
+)
+def test_sklearn_contract_with_a_threshold(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("wish", [{"k": 10}, {"fraction": 0.5}])
+def test_sklearn_contract_with_a_count(wish):
+    """Two checks contradict "exactly k of this batch"; every other one passes.
+
+    `check_methods_subset_invariance` predicts row by row and expects the labels
+    of the whole batch: a batch of one row always has its one row taken.
+    `check_classifiers_train` expects a label to be the sign of its decision
+    value: here it is a rank in the batch, and the scores are passed through.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results = check_estimator(
+            BudgetClassifier(LogisticRegression(), **wish), on_fail=None, on_skip=None
+        )
+    failed = {result["check_name"] for result in results if result["status"] == "failed"}
+    assert failed == {"check_methods_subset_invariance", "check_classifiers_train"}
+    assert len(results) > 40
+
+
+@pytest.mark.parametrize("wish", [{"k": 10}, {"fpr": 0.1}])
+def test_pickle_clone_and_pipeline(cancer, wish):
+    X, y = cancer
+    model = make_pipeline(StandardScaler(), BudgetClassifier(LogisticRegression(), **wish))
+    expected = model.fit(X, y).predict(X)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), expected)
+    np.testing.assert_array_equal(clone(model).fit(X, y).predict(X), expected)
+
+
+def test_grid_search_reaches_the_scorer_and_the_cut(cancer):
+    X, y = cancer
+    search = GridSearchCV(
+        BudgetClassifier(LogisticRegression(), fpr=0.1),
+        {"estimator__C": [1e-3, 1.0], "fpr": [0.01, 0.1]},
+        scoring="precision",
+        cv=3,
+        error_score="raise",
+    ).fit(X, y)
+    assert len(set(search.cv_results_["mean_test_score"])) > 1
+    assert search.best_params_["fpr"] == 0.01
+
+
+def test_auc_agrees_with_the_scorer(cancer):
+    X, y = cancer
+    model = BudgetClassifier(LogisticRegression(), fpr=0.1).fit(X, y)
+    direct = roc_auc_score(y, LogisticRegression().fit(X, y).decision_function(X))
+    assert roc_auc_score(y, model.decision_function(X)) == pytest.approx(direct)
+
+
+def test_parallel_folds_give_the_same_threshold(cancer):
+    X, y = cancer
+    one = BudgetClassifier(GaussianNB(), fpr=0.1, n_jobs=1).fit(X, y)
+    with parallel_config("threading"):
+        two = BudgetClassifier(GaussianNB(), fpr=0.1, n_jobs=2).fit(X, y)
+    assert one.threshold_ == two.threshold_
+
+
+# ------------------------------------------------------------------ metadata
+
+
+def test_weights_reach_every_fold(cancer):
+    X, y = cancer
+    weight = np.random.default_rng(0).integers(1, 4, len(y))
+    model = BudgetClassifier(LogisticRegression(), fpr=0.1)
+    weighted = clone(model).fit(X, y, sample_weight=weight)
+    expected = LogisticRegression().fit(X, y, sample_weight=weight)
+    np.testing.assert_array_equal(weighted.estimator_.coef_, expected.coef_)
+    scores = np.empty(len(y))
+    for train, test in StratifiedKFold(5).split(X, y):
+        part = LogisticRegression().fit(X[train], y[train], sample_weight=weight[train])
+        scores[test] = part.decision_function(X[test])
+    assert weighted.threshold_ == threshold_for_fpr(y == 1, scores, 0.1)
+    assert weighted.threshold_ != model.fit(X, y).threshold_
+
+
+def test_weightless_rows_do_not_count_for_the_threshold():
+    X, y = column(np.arange(20)), (np.arange(20) % 2).astype(int)
+    weight = np.where(X[:, 0] >= 15, 0, 1)
+    fitted = BudgetClassifier(identity(), fpr=0.0).fit(X, y, sample_weight=weight)
+    assert fitted.threshold_ == 14.0
+
+
+@pytest.mark.parametrize("cv", [None, 0.3])
+def test_metadata_routing(cancer, cv):
+    X, y = cancer
+    weight = np.random.default_rng(0).integers(1, 4, len(y))
+    expected = BudgetClassifier(LogisticRegression(), fpr=0.1, cv=cv, random_state=0).fit(
+        X, y, sample_weight=weight
+    )
+    with config_context(enable_metadata_routing=True):
+        scorer = LogisticRegression().set_fit_request(sample_weight=True)
+        model = BudgetClassifier(scorer, fpr=0.1, cv=cv, random_state=0)
+        model.fit(X, y, sample_weight=weight)
+        assert model.threshold_ == expected.threshold_
+        refusing = BudgetClassifier(LogisticRegression(), fpr=0.1)
+        with pytest.raises(UnsetMetadataPassedError):
+            refusing.fit(X, y, sample_weight=weight)
+
+
+def test_groups_reach_the_splitter(cancer):
+    X, y = cancer
+    groups = np.arange(len(y)) // 10
+    model = BudgetClassifier(LogisticRegression(), fpr=0.1, cv=GroupKFold(4))
+    plain = clone(model).fit(X, y, groups=groups).threshold_
+    with config_context(enable_metadata_routing=True):
+        assert clone(model).fit(X, y, groups=groups).threshold_ == plain
+    with pytest.raises(ValueError, match="groups"):
+        clone(model).fit(X, y)
+
+
+# ------------------------------------------------------------------ errors
+
+
+@pytest.mark.parametrize(
+    ("wish", "message"),
+    [
+        ({}, "got none of them. Give one, such as k=100"),
+        ({"k": 5, "fpr": 0.1}, r"got k=5, fpr=0.1. Keep one"),
+        ({"k": 0}, "k=0 must be an integer of at least 1"),
+        ({"k": 0.1}, "k=0.1 must be an integer .* use fraction"),
+        ({"k": True}, "k=True must be"),
+        ({"fraction": 0.0}, r"fraction=0.0 must be a number in \(0, 1\]"),
+        ({"fraction": 20}, "fraction=20 must be"),
+        ({"fpr": 1.0}, r"fpr=1.0 must be a number in \[0, 1\)"),
+        ({"precision": 90}, "precision=90 must be"),
+        ({"k": 5, "confidence": 0.9}, "confidence=0.9 has no meaning with k"),
+        ({"fpr": 0.1, "confidence": 95}, "confidence=95 must be a number between 0 and 1"),
+        ({"fpr": 0.1, "confidence": 0.9, "cv": 5}, "cannot be kept with 5 folds .* cv=0.2"),
+        ({"fpr": 0.1, "cv": 1.5}, "cv=1.5 must lie between 0 and 1"),
+        ({"fpr": 0.1, "cv": "prefit"}, r"estimator=FrozenEstimator\(model\)"),
+        ({"fpr": 0.1, "pos_label": 7}, r"pos_label=7 is not a class .* \[0, 1\]"),
+    ],
+)
+def test_errors_name_the_argument_and_the_remedy(cancer, wish, message):
+    with pytest.raises(ValueError, match=message):
+        BudgetClassifier(LogisticRegression(), **wish).fit(*cancer)
+
+
+def test_more_errors(cancer):
+    X, y = cancer
+    with pytest.raises(ValueError, match="multiclass"):
+        BudgetClassifier(LogisticRegression(), k=5).fit(X, np.arange(len(y)) % 3)
+    with pytest.raises(ValueError, match="1 class"):
+        BudgetClassifier(LogisticRegression(), k=5).fit(X, np.ones(len(y)))
+    lone = (np.arange(len(y)) == 0).astype(int)
+    with pytest.raises(ValueError, match="so none can be held out"):
+        BudgetClassifier(LogisticRegression(), fpr=0.1).fit(X, lone)
+    assert BudgetClassifier(LogisticRegression(), k=5).fit(X, lone).predict(X).sum() == 5
+    with pytest.raises(ValueError, match="sample_weight is zero for every row of one class"):
+        BudgetClassifier(LogisticRegression(), k=5).fit(X, y, sample_weight=y)
+    rows = np.flatnonzero(y == 1)
+    split = [(np.setdiff1d(np.arange(len(y)), rows[:3]), rows[:3])]
+    with pytest.raises(ValueError, match="needs held-out negatives, and all 3"):
+        BudgetClassifier(LogisticRegression(), fpr=0.1, cv=split).fit(X, y)
+    with pytest.raises(ValueError, match="the frozen estimator was fitted on"):
+        BudgetClassifier(identity(("a", "b")), k=5).fit(X, y)
+    with pytest.raises(ValueError, match="neither decision_function nor predict_proba"):
+        BudgetClassifier(Mute(), k=5).fit(X, y).predict(X)
+    with pytest.raises(NotFittedError):
+        BudgetClassifier(LogisticRegression(), k=5).predict(X)
+    with pytest.raises(ValueError, match="scored row 1 as nan; every score must be finite"):
+        positive_scores(identity(), column([0, np.nan]))
+    with pytest.raises(ValueError, match="fitted on 3 classes"):
+        positive_scores(identity((0, 1, 2)), column([0, 1]))
+
+
+@settings(max_examples=20)
+@given(rows=st.lists(st.integers(0, 4), min_size=1))
+def test_take_rows_agrees_across_containers(rows):
+    X, rows = np.arange(10.0).reshape(5, 2), np.array(rows)
+    for table in (X, pd.DataFrame(X), pl.DataFrame(X), sp.csr_array(X), X.tolist()):
+        taken = take_rows(table, rows)
+        taken = taken.toarray() if sp.issparse(taken) else np.asarray(taken)
+        np.testing.assert_array_equal(taken, X[rows])
+
+
+def test_small_unbalanced_problem():
+    X, y = make_classification(300, weights=[0.97], flip_y=0, random_state=0)
+    model = BudgetClassifier(LogisticRegression(), k=5).fit(X, y)
+    assert model.predict(X).sum() == 5

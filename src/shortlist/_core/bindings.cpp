@@ -1,0 +1,64 @@
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+
+#include <optional>
+
+#include "projections.hpp"
+#include "rows.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+template <typename T>
+using In = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <typename T>
+using Out = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using OutMatrix = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+template <typename V, typename I>
+shortlist::CsrView<V, I> csr(const In<I>& start, const In<I>& column, const In<V>& value) {
+  return {start.data(), column.data(), value.data(), start.shape(0) - 1};
+}
+
+template <typename V, typename I>
+void bind_csr(nb::module_& m) {
+  m.def(
+      "csr_scores",
+      [](In<I> start, In<I> column, In<V> value, In<double> w, Out<double> out) {
+        nb::gil_scoped_release release;
+        shortlist::csr_scores(csr(start, column, value), w.data(), out.data());
+      },
+      "start"_a, "column"_a, "value"_a, "w"_a, "out"_a);
+  m.def(
+      "csr_combine",
+      [](In<I> start, In<I> column, In<V> value, In<double> v, Out<double> out) {
+        nb::gil_scoped_release release;
+        shortlist::csr_combine(csr(start, column, value), v.data(), out.data());
+      },
+      "start"_a, "column"_a, "value"_a, "v"_a, "out"_a);
+  m.def(
+      "csr_gram",
+      [](In<I> start, In<I> column, In<V> value, In<double> v, OutMatrix out) {
+        nb::gil_scoped_release release;
+        shortlist::csr_gram(csr(start, column, value), v.data(), out.data(), out.shape(1));
+      },
+      "start"_a, "column"_a, "value"_a, "v"_a, "out"_a);
+}
+
+NB_MODULE(_core, m) {
+  bind_csr<double, std::int32_t>(m);
+  bind_csr<double, std::int64_t>(m);
+  bind_csr<float, std::int32_t>(m);
+  bind_csr<float, std::int64_t>(m);
+  m.def(
+      "project_balanced",
+      [](In<double> a, std::optional<In<double>> upper, In<double> b,
+         std::optional<In<double>> cap, Out<double> alpha, Out<double> beta) {
+        nb::gil_scoped_release release;
+        shortlist::BalancedProjection(a.data(), upper ? upper->data() : nullptr, a.shape(0),
+                                      b.data(), cap ? cap->data() : nullptr, b.shape(0))
+            .run(alpha.data(), beta.data());
+      },
+      "a"_a, "upper"_a.none(), "b"_a, "cap"_a.none(), "alpha"_a, "beta"_a);
+}

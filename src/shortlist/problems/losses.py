@@ -1,0 +1,54 @@
+r"""Losses of one positive row, as functions of its margin violation.
+
+With :math:`z = t - s` (threshold minus score) and a weight :math:`c > 0` both
+losses have the dual form
+
+.. math:: \max_{\alpha \ge 0} \; \alpha (1 + z) - \frac{r}{2c} \alpha^2
+          \quad (\alpha \le c \text{ if bounded}),
+
+so two numbers describe a loss to every solver: ``ridge`` (:math:`r`) and
+``bounded``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A hinge-type loss.
+
+    Attributes
+    ----------
+    name : str
+        Public name.
+    power : int
+        The loss is ``max(0, 1 + z) ** power``.
+    ridge : float
+        Curvature of the conjugate, per unit of weight.
+    bounded : bool
+        Whether the dual variable of a row is bounded by its weight.
+    """
+
+    name: str
+    power: int
+    ridge: float
+    bounded: bool
+
+    def total(self, z: np.ndarray, weight: np.ndarray) -> float:
+        """Weighted sum of the loss over the violations `z`."""
+        violation = np.maximum(z + 1.0, 0.0)
+        return float(weight @ violation**self.power)
+
+    def dual_bound(self, weight: np.ndarray) -> np.ndarray | None:
+        """Upper bound of the dual variables, None where there is none."""
+        return weight if self.bounded else None
+
+
+HINGE = Loss("hinge", power=1, ridge=0.0, bounded=True)
+SQUARED_HINGE = Loss("squared_hinge", power=2, ridge=0.5, bounded=False)
+
+LOSSES = {loss.name: loss for loss in (SQUARED_HINGE, HINGE)}

@@ -1,0 +1,174 @@
+"""Row operators: the only place that knows how rows are stored.
+
+Values may be float32 or float64; every product is accumulated in float64, block
+by block, so that neither a certificate loses digits nor the data is copied whole.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from scipy import sparse
+
+from .. import _core
+
+_BLOCK_BYTES = 1 << 20
+
+
+class Rows(Protocol):
+    """A matrix of rows seen through the products that solvers need."""
+
+    n_rows: int
+    n_features: int
+
+    def scores(self, w: np.ndarray) -> np.ndarray:
+        """Return ``X @ w``."""
+
+    def combine(self, v: np.ndarray) -> np.ndarray:
+        """Return ``X.T @ v``."""
+
+    def gram(self, v: np.ndarray) -> np.ndarray:
+        """Return ``X.T @ diag(v) @ X`` for ``v >= 0``; the upper triangle is valid."""
+
+    def inner(self) -> np.ndarray:
+        """Return ``X @ X.T``."""
+
+    def squared_norms(self) -> np.ndarray:
+        """Return the squared length of every row."""
+
+    def column_squares(self, v: np.ndarray) -> np.ndarray:
+        """Return ``(X ** 2).T @ v``."""
+
+    def scaled_columns(self, v: np.ndarray) -> Rows:
+        """Return ``X @ diag(v)``."""
+
+    def take(self, index: np.ndarray) -> Rows:
+        """Return the chosen rows as an operator of their own."""
+
+    def stack(self, other: Rows) -> Rows:
+        """Return these rows followed by those of `other`."""
+
+
+class DenseRows:
+    """Rows of a two-dimensional array, C or F order."""
+
+    def __init__(self, X: np.ndarray) -> None:
+        self._X = X
+        self.n_rows, self.n_features = X.shape
+        self._wide = X.dtype == np.float64
+        self._step = max(1, _BLOCK_BYTES // max(1, 8 * self.n_features))
+
+    def _blocks(self):  # noqa: ANN202
+        for start in range(0, self.n_rows, self._step):
+            part = slice(start, start + self._step)
+            yield part, self._X[part].astype(np.float64, copy=False)
+
+    def scores(self, w: np.ndarray) -> np.ndarray:
+        if self._wide:
+            return self._X @ w
+        out = np.empty(self.n_rows)
+        for part, block in self._blocks():
+            out[part] = block @ w
+        return out
+
+    def combine(self, v: np.ndarray) -> np.ndarray:
+        if self._wide:
+            return self._X.T @ v
+        out = np.zeros(self.n_features)
+        for part, block in self._blocks():
+            out += block.T @ v[part]
+        return out
+
+    def gram(self, v: np.ndarray) -> np.ndarray:
+        root = np.sqrt(v)
+        out = np.zeros((self.n_features, self.n_features))
+        for part, block in self._blocks():
+            scaled = block * root[part, None]
+            out += scaled.T @ scaled
+        return out
+
+    def inner(self) -> np.ndarray:
+        X = self._X.astype(np.float64, copy=False)
+        return X @ X.T
+
+    def squared_norms(self) -> np.ndarray:
+        out = np.empty(self.n_rows)
+        for part, block in self._blocks():
+            out[part] = np.einsum("ij,ij->i", block, block)
+        return out
+
+    def column_squares(self, v: np.ndarray) -> np.ndarray:
+        out = np.zeros(self.n_features)
+        for part, block in self._blocks():
+            out += v[part] @ (block * block)
+        return out
+
+    def scaled_columns(self, v: np.ndarray) -> DenseRows:
+        return DenseRows(self._X * v)
+
+    def take(self, index: np.ndarray) -> DenseRows:
+        return DenseRows(self._X[index])
+
+    def stack(self, other: DenseRows) -> DenseRows:
+        return DenseRows(np.concatenate([self._X, other._X]))
+
+
+class SparseRows:
+    """Rows of a CSR matrix."""
+
+    def __init__(self, X: sparse.csr_array) -> None:
+        if not X.has_sorted_indices:
+            X = X.sorted_indices()
+        self._X = X
+        self.n_rows, self.n_features = X.shape
+        self._parts = (X.indptr, X.indices, X.data)
+
+    def scores(self, w: np.ndarray) -> np.ndarray:
+        out = np.empty(self.n_rows)
+        _core.csr_scores(*self._parts, w, out)
+        return out
+
+    def combine(self, v: np.ndarray) -> np.ndarray:
+        out = np.zeros(self.n_features)
+        _core.csr_combine(*self._parts, v, out)
+        return out
+
+    def gram(self, v: np.ndarray) -> np.ndarray:
+        out = np.zeros((self.n_features, self.n_features))
+        _core.csr_gram(*self._parts, v, out)
+        return out
+
+    def inner(self) -> np.ndarray:
+        X = self._X.astype(np.float64)
+        return (X @ X.T).toarray()
+
+    def squared_norms(self) -> np.ndarray:
+        squares = sparse.csr_array(
+            (self._X.data.astype(np.float64) ** 2, self._X.indices, self._X.indptr),
+            shape=self._X.shape,
+        )
+        return np.asarray(squares.sum(axis=1)).ravel()
+
+    def column_squares(self, v: np.ndarray) -> np.ndarray:
+        X = self._X
+        row_weight = np.repeat(v, np.diff(X.indptr))
+        return np.bincount(
+            X.indices,
+            weights=row_weight * X.data.astype(np.float64) ** 2,
+            minlength=self.n_features,
+        )
+
+    def scaled_columns(self, v: np.ndarray) -> SparseRows:
+        return SparseRows(self._X.multiply(v[None, :]).tocsr())
+
+    def take(self, index: np.ndarray) -> SparseRows:
+        return SparseRows(self._X[index])
+
+    def stack(self, other: SparseRows) -> SparseRows:
+        return SparseRows(sparse.vstack([self._X, other._X], format="csr"))
+
+
+def as_rows(X: np.ndarray | sparse.csr_array) -> Rows:
+    """Wrap validated data in the operator for its storage."""
+    return SparseRows(X) if sparse.issparse(X) else DenseRows(X)

@@ -1,0 +1,106 @@
+"""The top of a two-class list: problem, dual and feasible dual points.
+
+.. math:: P(w) = \\tfrac12 \\|w\\|^2 + \\sum_{i \\in pos} c_i \\, \\ell(t - w \\cdot x_i),
+          \\qquad t = T(\\{ w \\cdot x_j : j \\in neg \\})
+
+.. math:: D(\\alpha, \\beta) = \\textstyle\\sum\\alpha - \\sum \\frac{r}{2 c_i}\\alpha_i^2
+          - \\tfrac12 \\| \\sum\\alpha_i x_i - \\sum\\beta_j x_j \\|^2,
+          \\qquad \\sum\\alpha = \\sum\\beta, \\; 0 \\le \\beta_j \\le \\pi_j \\sum\\beta
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .losses import Loss
+from .operators import Rows
+from .thresholds import TopMean
+
+
+@dataclass(frozen=True)
+class RayMaximum:
+    """Best dual value along the ray through a feasible point, and where it is."""
+
+    value: float
+    scale: float
+
+
+class TopProblem:
+    """Loss x threshold x operator, for linear scores.
+
+    Parameters
+    ----------
+    rows : Rows
+        All training rows, both classes.
+    positive, negative : ndarray of int
+        Which rows are which; rows of weight zero are in neither.
+    weight : ndarray
+        Multiplicity of every row.
+    C : float
+        Weight of the loss against the norm.
+    loss : Loss
+        Loss of the positives.
+    threshold : TopMean
+        Threshold over the negatives.
+    """
+
+    def __init__(
+        self,
+        rows: Rows,
+        positive: np.ndarray,
+        negative: np.ndarray,
+        weight: np.ndarray,
+        C: float,
+        loss: Loss,
+        threshold: TopMean,
+    ) -> None:
+        self.rows = rows
+        self.positive = positive
+        self.negative = negative
+        self.loss = loss
+        self.threshold = threshold
+        self.positive_weight = weight[positive]
+        self.negative_weight = weight[negative]
+        self.c = C * self.positive_weight
+        self.cap = threshold.caps(self.negative_weight)
+
+    @property
+    def value_at_zero(self) -> float:
+        """Primal value of the zero model: every positive has loss 1."""
+        return float(self.c.sum())
+
+    def split_scores(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Score every row once; return the positives' and the negatives' scores."""
+        scores = self.rows.scores(w)
+        return scores[self.positive], scores[self.negative]
+
+    def signed_sum(self, alpha: np.ndarray, beta: np.ndarray) -> np.ndarray:
+        """Return the model of a dual point, sum of alpha x minus sum of beta x."""
+        v = np.zeros(self.rows.n_rows)
+        v[self.positive] = alpha
+        v[self.negative] = -beta
+        return self.rows.combine(v)
+
+    def primal(
+        self, w: np.ndarray, positive_scores: np.ndarray, negative_scores: np.ndarray
+    ) -> tuple[float, float]:
+        """Return the primal value of `w` and its threshold, given all scores."""
+        t = self.threshold.value(negative_scores, self.negative_weight)
+        return self.primal_at(w, positive_scores, t), t
+
+    def primal_at(self, w: np.ndarray, positive_scores: np.ndarray, t: float) -> float:
+        """Primal value of `w` for a known threshold."""
+        return 0.5 * float(w @ w) + self.loss.total(t - positive_scores, self.c)
+
+    def dual_ray(self, alpha: np.ndarray, w: np.ndarray) -> RayMaximum:
+        """Maximise the dual along the ray of a feasible point whose model is `w`."""
+        linear = float(alpha.sum())
+        quadratic = 0.5 * self.loss.ridge * float((alpha / self.c) @ alpha) + 0.5 * float(w @ w)
+        if linear <= 0.0:
+            return RayMaximum(0.0, 0.0)
+        scale = linear / (2.0 * quadratic) if quadratic > 0.0 else np.inf
+        if self.loss.bounded:
+            scale = min(scale, 1.0 / float((alpha / self.c).max()))
+        return RayMaximum(scale * linear - scale * scale * quadratic, scale)

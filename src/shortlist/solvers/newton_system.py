@@ -1,0 +1,110 @@
+"""Linear systems ``(I + A^T E A + B^T D B) x = r`` of one Newton step.
+
+A holds the positives, B the working set of negatives, E and D are non-negative
+weights that change at every step. Three ways, chosen by size: a Cholesky factor in
+feature space, one in row space (Woodbury), or conjugate gradients preconditioned by
+the diagonal plus the heaviest rows.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import linalg, sparse
+
+from ..problems.operators import Rows
+
+_DIRECT_LIMIT = 1500
+_HEAVY_ROWS = 300
+
+
+class NewtonSystem:
+    """Factor once per step, solve for several right-hand sides."""
+
+    def __init__(self, positives: Rows, negatives: Rows) -> None:
+        self._parts = (positives, negatives)
+        self._n_features = positives.n_features
+        n_rows = positives.n_rows + negatives.n_rows
+        if self._n_features <= max(_DIRECT_LIMIT, min(n_rows, 2 * _DIRECT_LIMIT)):
+            self.factor = self._factor_features
+        elif n_rows <= 2 * _DIRECT_LIMIT:
+            self._inner = positives.stack(negatives).inner()
+            self.factor = self._factor_rows
+        else:
+            self.factor = self._factor_heavy_rows
+
+    def _factor_features(self, E: np.ndarray, D: np.ndarray):  # noqa: ANN202
+        positives, negatives = self._parts
+        matrix = positives.gram(E)
+        matrix += negatives.gram(D)
+        matrix.flat[:: self._n_features + 1] += 1.0
+        factor = _cholesky(matrix)
+        return lambda rhs: linalg.cho_solve(factor, rhs, check_finite=False)
+
+    def _factor_rows(self, E: np.ndarray, D: np.ndarray):  # noqa: ANN202
+        root = np.sqrt(np.concatenate([E, D]))
+        matrix = self._inner * root
+        matrix *= root[:, None]
+        matrix.flat[:: len(root) + 1] += 1.0
+        factor = _cholesky(matrix)
+        stacked = self._parts[0].stack(self._parts[1])
+
+        def solve_one(rhs: np.ndarray) -> np.ndarray:
+            inside = linalg.cho_solve(factor, root * stacked.scores(rhs), check_finite=False)
+            return rhs - stacked.combine(root * inside)
+
+        return _by_column(solve_one)
+
+    def _factor_heavy_rows(self, E: np.ndarray, D: np.ndarray):  # noqa: ANN202
+        rows = self._parts[0].stack(self._parts[1])
+        v = np.concatenate([E, D])
+        heaviness = v * rows.squared_norms()
+        count = min(_HEAVY_ROWS, rows.n_rows)
+        heavy = np.argpartition(-heaviness, count - 1)[:count]
+        light = v.copy()
+        light[heavy] = 0.0
+        diagonal = 1.0 + rows.column_squares(light)
+        heavy_rows, root = rows.take(heavy), np.sqrt(v[heavy])
+        scaled = heavy_rows.scaled_columns(1.0 / np.sqrt(diagonal))
+        matrix = scaled.inner() * root
+        matrix *= root[:, None]
+        matrix.flat[:: count + 1] += 1.0
+        factor = _cholesky(matrix)
+
+        def precondition(r: np.ndarray) -> np.ndarray:
+            base = r / diagonal
+            inside = linalg.cho_solve(factor, root * heavy_rows.scores(base), check_finite=False)
+            return base - heavy_rows.combine(root * inside) / diagonal
+
+        def apply(x: np.ndarray) -> np.ndarray:
+            return x + rows.combine(v * rows.scores(x))
+
+        shape = (self._n_features, self._n_features)
+        operator = sparse.linalg.LinearOperator(shape, matvec=apply, dtype=np.float64)
+        preconditioner = sparse.linalg.LinearOperator(shape, matvec=precondition, dtype=np.float64)
+
+        def solve_one(rhs: np.ndarray) -> np.ndarray:
+            x, _ = sparse.linalg.cg(operator, rhs, rtol=1e-9, maxiter=500, M=preconditioner)
+            return x
+
+        return _by_column(solve_one)
+
+
+def _cholesky(matrix: np.ndarray):  # noqa: ANN202
+    # The transposed view is Fortran-ordered, so LAPACK works in place on what
+    # was the upper triangle.
+    jitter = 0.0
+    while True:
+        trial = matrix.T if jitter == 0.0 else matrix.T + jitter * np.eye(len(matrix))
+        try:
+            return linalg.cho_factor(trial, lower=True, check_finite=False)
+        except linalg.LinAlgError:
+            jitter = max(10.0 * jitter, 1e-14 * float(np.trace(matrix)))
+
+
+def _by_column(solve_one):  # noqa: ANN001, ANN202
+    def solve(rhs: np.ndarray) -> np.ndarray:
+        if rhs.ndim == 1:
+            return solve_one(rhs)
+        return np.column_stack([solve_one(np.ascontiguousarray(column)) for column in rhs.T])
+
+    return solve

@@ -1,0 +1,29 @@
+"""What a solver hands back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass
+class Solution:
+    """A model with its threshold.
+
+    Attributes
+    ----------
+    w : ndarray
+        Weights of the features.
+    threshold : float
+        Threshold of the negatives' scores under `w`.
+    primal : float
+        Its objective.
+    top_negative : int
+        Row with the largest dual weight among the negatives, -1 if unknown.
+    """
+
+    w: np.ndarray
+    threshold: float
+    primal: float
+    top_negative: int = -1

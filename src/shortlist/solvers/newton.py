@@ -9,6 +9,8 @@ passes suffice.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from ..certificate import Monitor
@@ -36,58 +38,113 @@ def newton(problem: TopProblem, monitor: Monitor) -> Solution:
     Solution
         The best model seen and the dual weights of its negatives.
     """
-    w, positive_scores, negative_scores = _start(problem)
+    at = _start(problem)
     monitor.passes += 2
-    best = Solution(w=np.zeros_like(w), threshold=0.0, primal=problem.value_at_zero)
-    working = _top_rows(problem, negative_scores)
-    point = InteriorPoint(problem, w, (positive_scores, negative_scores), working)
-    outside = np.ones(len(negative_scores), dtype=bool)
-    outside[working] = False
+    best = at if at.primal < problem.value_at_zero else _zero(problem)
+    point = InteriorPoint(problem)
+    point.extend(_top_rows(problem, at.negative_scores))
+    outside = np.ones(len(problem.negative), dtype=bool)
+    outside[point.working] = False
+    point.centre(at.w, at.positive_scores, at.negative_scores[point.working], at.primal)
     dual, full_gap, since_pass, progress_at = 0.0, np.inf, 0, 0
     while True:
         dual = max(dual, point.dual())
         restricted_gap = min(point.primal(), best.primal) - dual
         goal = max(0.3 * full_gap, 0.3 * monitor.tol * best.primal)
         if restricted_gap <= goal or since_pass >= _STEPS_BETWEEN_PASSES or monitor.exhausted():
-            positive_scores, negative_scores = problem.split_scores(point.w)
+            at = _evaluate(problem, point.w)
             monitor.passes += 1
             since_pass = 0
-            primal, t = problem.primal(point.w, positive_scores, negative_scores)
-            if primal < best.primal:
-                best = Solution(w=point.w, threshold=t, primal=primal)
+            best = at if at.primal < best.primal else _between(problem, best, at)
             if best.primal - dual < 0.9 * full_gap:
                 progress_at = monitor.iteration
             full_gap = best.primal - dual
             if monitor.check(best.primal, dual) or monitor.iteration - progress_at >= _STALL:
                 break
-            new = np.flatnonzero(outside & (negative_scores > point.cut))
+            new = np.flatnonzero(outside & (at.negative_scores > point.cut))
             if len(new):
                 most = max(_START_ROWS, len(point.working))
-                new = _highest(new, negative_scores[new], most)
+                new = _highest(new, at.negative_scores[new], most)
                 outside[new] = False
-                point.extend(new, negative_scores[new])
+                point.extend(new)
+                point.centre(
+                    best.w, best.positive_scores, best.negative_scores[point.working], full_gap
+                )
                 dual = max(dual, point.dual())
-        if not np.isfinite(point.step()):
-            break
+        point.step()
         monitor.iteration += 1
         since_pass += 1
-    best.top_negative = int(problem.negative[point.working[np.argmax(point.beta)]])
+    top = int(problem.negative[point.working[np.argmax(point.beta)]])
+    return Solution(w=best.w, threshold=best.t, primal=best.primal, top_negative=top)
+
+
+@dataclass(frozen=True)
+class _Point:
+    """A model with the scores of all rows."""
+
+    w: np.ndarray
+    positive_scores: np.ndarray
+    negative_scores: np.ndarray
+    t: float
+    primal: float
+
+
+def _evaluate(problem: TopProblem, w: np.ndarray) -> _Point:
+    positive_scores, negative_scores = problem.split_scores(w)
+    primal, t = problem.primal(w, positive_scores, negative_scores)
+    return _Point(w, positive_scores, negative_scores, t, primal)
+
+
+def _zero(problem: TopProblem) -> _Point:
+    return _Point(
+        np.zeros(problem.rows.n_features),
+        np.zeros(len(problem.positive)),
+        np.zeros(len(problem.negative)),
+        0.0,
+        problem.value_at_zero,
+    )
+
+
+def _between(problem: TopProblem, best: _Point, far: _Point) -> _Point:
+    """Return the lowest of a few points on the way from `best` to `far`."""
+    step = 1.0
+    for _ in range(12):
+        step *= 0.5
+        w, positive_scores, negative_scores = (
+            a + step * (b - a)
+            for a, b in (
+                (best.w, far.w),
+                (best.positive_scores, far.positive_scores),
+                (best.negative_scores, far.negative_scores),
+            )
+        )
+        primal, t = problem.primal(w, positive_scores, negative_scores)
+        if primal < best.primal:
+            return _Point(w, positive_scores, negative_scores, t, primal)
     return best
 
 
-def _start(problem: TopProblem) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _start(problem: TopProblem) -> _Point:
     """Difference of the class means, at the best of a few lengths."""
     w = problem.signed_sum(
         problem.positive_weight / problem.positive_weight.sum(),
         problem.negative_weight / problem.negative_weight.sum(),
     )
-    positive_scores, negative_scores = problem.split_scores(w)
-    t = problem.threshold.value(negative_scores, problem.negative_weight)
+    ray = _evaluate(problem, w)
     longest = 2.0 * problem.value_at_zero
     longest /= 1.0 + longest * float(w @ w)
-    lengths = [longest * shrink for shrink in (1.0, 0.3, 0.1, 0.03)]
-    length = min(lengths, key=lambda g: problem.primal_at(g * w, g * positive_scores, g * t))
-    return length * w, length * positive_scores, length * negative_scores
+
+    def primal(length: float) -> float:
+        return problem.primal_at(length * w, length * ray.positive_scores, length * ray.t)
+
+    length = min((longest * shrink for shrink in (1.0, 0.3, 0.1, 0.03)), key=primal)
+    return _Point(
+        length * w,
+        length * ray.positive_scores,
+        length * ray.negative_scores,
+        length * ray.t,
+        primal(length),
+    )
 
 
 def _top_rows(problem: TopProblem, scores: np.ndarray) -> np.ndarray:

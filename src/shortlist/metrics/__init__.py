@@ -1,0 +1,57 @@
+"""Measuring the top of a list: metrics with fair ties, intervals, curves and scorers.
+
+Every binary metric is ``metric(y_true, y_score, ..., sample_weight=None,
+pos_label=None)``. Scores must be finite; equal scores count by their exact mean
+over all orders unless ``ties`` says otherwise; a weight is the multiplicity of
+its row. Where a metric has no value (no positives) it returns NaN with
+scikit-learn's ``UndefinedMetricWarning``.
+"""
+
+from shortlist.metrics.at_k import enrichment_factor, lift_at_k, precision_at_k, recall_at_k
+from shortlist.metrics.at_threshold import (
+    positives_at_quantile,
+    positives_at_top,
+    precision_at_recall,
+    recall_at_fpr,
+    recall_at_precision,
+)
+from shortlist.metrics.curve import BudgetBand, BudgetCurve, budget_band, budget_curve
+from shortlist.metrics.intervals import Comparison, Interval, compare, interval
+from shortlist.metrics.names import metric_names
+from shortlist.metrics.ranking import (
+    average_precision,
+    bedroc,
+    ndcg,
+    pairwise_accuracy,
+    partial_auc,
+    top_k_accuracy,
+)
+from shortlist.metrics.scorers import scorer
+
+__all__ = [
+    "BudgetBand",
+    "BudgetCurve",
+    "Comparison",
+    "Interval",
+    "average_precision",
+    "bedroc",
+    "budget_band",
+    "budget_curve",
+    "compare",
+    "enrichment_factor",
+    "interval",
+    "lift_at_k",
+    "metric_names",
+    "ndcg",
+    "pairwise_accuracy",
+    "partial_auc",
+    "positives_at_quantile",
+    "positives_at_top",
+    "precision_at_k",
+    "precision_at_recall",
+    "recall_at_fpr",
+    "recall_at_k",
+    "recall_at_precision",
+    "scorer",
+    "top_k_accuracy",
+]

@@ -46,6 +46,8 @@ class TopProblem:
         Threshold over the negatives.
     """
 
+    offers = frozenset({"working set of linear rows", "dual projection"})
+
     def __init__(
         self,
         rows: Rows,

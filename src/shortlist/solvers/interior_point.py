@@ -27,7 +27,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import optimize
 
 from ..problems.operators import Rows
 from ..problems.top import TopProblem
@@ -73,23 +72,37 @@ class InteriorPoint:
     Parameters
     ----------
     problem : TopProblem
-        The whole problem. Choose negatives with :meth:`extend`, a starting point
-        with :meth:`centre`, then call :meth:`dual` and :meth:`step` in turn.
+        The whole problem.
+    w : ndarray
+        Where to start.
+    scores : tuple of ndarray
+        Scores of the positives and the negatives at `w`.
+    working : ndarray of int
+        Positions (among the negatives) to start with.
     """
 
-    def __init__(self, problem: TopProblem) -> None:
+    def __init__(
+        self,
+        problem: TopProblem,
+        w: np.ndarray,
+        scores: tuple[np.ndarray, np.ndarray],
+        working: np.ndarray,
+    ) -> None:
         self.problem = problem
-        self.working = np.empty(0, dtype=np.intp)
+        self.w = w
+        self.working = working
         self._c = problem.c
         self._ridge = problem.loss.ridge / self._c
         self._bounded = problem.loss.bounded
         self._capped = problem.cap is not None
         self._positives: Rows = problem.rows.take(problem.positive)
+        self._positive_scores = scores[0]
+        self._scores = scores[1][working]
+        self._load_negatives()
+        self._start()
 
-    def extend(self, new: np.ndarray) -> None:
-        """Add negatives (positions among the negatives) to the working set."""
+    def _load_negatives(self) -> None:
         problem = self.problem
-        self.working = np.concatenate([self.working, new])
         self._negatives: Rows = problem.rows.take(problem.negative[self.working])
         self._weight = problem.negative_weight[self.working]
         self._cap = problem.cap[self.working] if self._capped else None
@@ -97,76 +110,46 @@ class InteriorPoint:
         if self._capped:
             self._weighted_sum = self._negatives.combine(self._weight)
 
-    def centre(
-        self, w: np.ndarray, positive_scores: np.ndarray, scores: np.ndarray, gap: float
-    ) -> None:
-        """Start afresh at `w`, as if on the central path where the duality gap is `gap`.
-
-        Slacks and multipliers are chosen feasible and with equal products; all that
-        is left to the steps is that the multipliers do not yet add up to `w`.
-        """
-        problem = self.problem
-        self.w = w
-        self._positive_scores = positive_scores
-        self._scores = scores
-        n_pairs = 1 + self._capped
-        pair_weight = n_pairs * float(self._weight.sum())
-        pair_weight += (1 + self._bounded) * float(problem.positive_weight.sum())
-        mu = gap / pair_weight
-        t = problem.threshold.value(scores, self._weight)
-        total = float(self._central_alpha(t, mu)[0].sum())
-        beta_mu = mu * self._weight
-        if self._capped:
-            half = beta_mu / (self._cap * total)
-
-            def central_beta(q: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-                # beta z = eta zeta = mu with beta + eta = cap S and z = q + zeta - s
-                room = q - scores
-                zeta = half - 0.5 * room + np.sqrt(half * half + 0.25 * room * room)
-                z = np.maximum(room + zeta, beta_mu / (self._cap * total))
-                return beta_mu / z, z, zeta
-
-            q = _root(lambda q: float(central_beta(q)[0].sum()) - total, float(scores.max()), mu)
-            beta, z, zeta = central_beta(q)
-            t = q + float(self._cap @ zeta)
-            self._eta_zeta = _Pair(beta_mu / zeta, zeta, self._weight)
-        else:
-            q = t = _pole_root(scores, beta_mu, total)
-            z = t - scores
-            beta = beta_mu / z
-        alpha, y, xi = self._central_alpha(t, mu)
-        self._t, self._q, self._total = t, q, total
+    def _start(self) -> None:
+        problem, c = self.problem, self._c
+        t = problem.threshold.value(self._scores, self._weight)
+        violation = 1.0 + t - self._positive_scores
+        xi = np.maximum(violation, 0.3)
+        alpha = 0.5 * c if self._bounded else 2.0 * c * xi
+        y = np.maximum(xi - violation, 0.3)
         self._alpha_y = _Pair(alpha, y, problem.positive_weight)
-        self._beta_z = _Pair(beta, z, self._weight)
-        self._pairs = [self._alpha_y, self._beta_z]
+        self._pairs = [self._alpha_y]
         if self._bounded:
-            self._gamma_xi = _Pair(self._c - alpha, xi, problem.positive_weight)
+            self._gamma_xi = _Pair(c - alpha, xi, problem.positive_weight)
             self._pairs.append(self._gamma_xi)
+        total = float(alpha.sum())
+        beta = total * self._weight / float(self._weight.sum())
+        # Scores cannot exceed this by much, nor need they exceed the margin of 1.
+        reach = 2.0 * problem.value_at_zero * float(self._negatives.squared_norms().mean())
+        slack = 3.0 * min(1.0, max(reach, 1e-100))
+        self._t = self._q = t
+        self._total = total
+        if self._capped:
+            zeta = np.maximum(self._scores - t, 0.0) + slack
+            z = t + zeta - self._scores
+            eta = np.maximum(self._cap * total - beta, 1e-3 * self._cap * total)
+            self._eta_zeta = _Pair(eta, zeta, self._weight)
+        else:
+            z = t - self._scores + slack
+        self._beta_z = _Pair(beta, z, self._weight)
+        self._pairs.append(self._beta_z)
         if self._capped:
             self._pairs.append(self._eta_zeta)
-
-    def _central_alpha(self, t: float, mu: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Multiplier, slack and loss of every positive at threshold `t`."""
-        violation = 1.0 + t - self._positive_scores
-        mu_i = mu * self.problem.positive_weight
-        if self._bounded:
-            # alpha y = (c - alpha) xi = mu with xi - y = violation
-            half = mu_i / self._c
-            y = half - 0.5 * violation + np.sqrt(half * half + 0.25 * violation * violation)
-            xi = np.maximum(violation + y, half)
-            y = np.maximum(y, half)
-            return self._c * (xi / (xi + y)), y, xi
-        # alpha = xi / ridge and xi y / ridge = mu with xi - y = violation
-        root = np.sqrt(violation * violation + 4.0 * mu_i * self._ridge)
-        xi = 0.5 * (np.abs(violation) + root)
-        y = mu_i * self._ridge / xi
-        xi, y = np.where(violation >= 0.0, (xi, y), (y, xi))
-        return xi / self._ridge, y, xi
 
     @property
     def cut(self) -> float:
         """Score above which a negative outside the working set violates."""
         return self._q
+
+    @property
+    def slack(self) -> float:
+        """Typical slack of a negative: its value if all multipliers were equal."""
+        return self._mu() * float(self._weight.sum()) / self._total
 
     @property
     def beta(self) -> np.ndarray:
@@ -176,6 +159,32 @@ class InteriorPoint:
     def _mu(self) -> float:
         weight = sum(float(pair.weight.sum()) for pair in self._pairs)
         return sum(pair.product() for pair in self._pairs) / weight
+
+    def extend(self, new: np.ndarray, scores: np.ndarray) -> None:
+        """Add negatives (positions and scores) to the working set."""
+        problem, mu = self.problem, self._mu()
+        weight = problem.negative_weight[new]
+        excess = max(float((scores - self._q).max()), 1e-12 * max(1.0, abs(self._q)))
+        if self._capped:
+            cap = problem.cap[new]
+            most = 0.5 * cap * self._total
+            zeta = np.maximum(scores - self._q, 0.0) + mu * weight / (2.0 * most)
+            z = self._q + zeta - scores + 0.1 * excess
+        else:
+            most = 0.1 * self._total * weight / float(weight.sum())
+            z = np.maximum(self._q - scores, 0.0) + 0.1 * excess
+        beta = np.minimum(mu * weight / z, most)
+        self.working = np.concatenate([self.working, new])
+        self._scores = np.concatenate([self._scores, scores])
+        self._load_negatives()
+        if self._capped:
+            self._grow(self._eta_zeta, cap * self._total - beta, zeta)
+        self._grow(self._beta_z, beta, z)
+
+    def _grow(self, pair: _Pair, a: np.ndarray, b: np.ndarray) -> None:
+        pair.a = np.concatenate([pair.a, a])
+        pair.b = np.concatenate([pair.b, b])
+        pair.weight = self._weight
 
     def primal(self) -> float:
         """Primal value of the restricted problem at the current model."""
@@ -300,7 +309,7 @@ class InteriorPoint:
             dt, dq, dS = np.linalg.solve(self._bordered, right)
             dw = base + self._response @ np.array([dt, dq, dS])
         else:
-            dt = (float(self._g @ base) - float(Ee.sum()) + float(Df.sum()) - alpha_sum + beta_sum)
+            dt = float(self._g @ base) - float(Ee.sum()) + float(Df.sum()) - alpha_sum + beta_sum
             dt /= self._sum_E + self._sum_D - float(self._g @ self._response)
             dq, dS = dt, 0.0
             dw = base + self._response * dt
@@ -335,31 +344,3 @@ class InteriorPoint:
         self._positive_scores = self._positive_scores + length * ds_positive
         self._scores = self._scores + length * ds_negative
         self._total = self._total + length * dS if self._capped else float(self._alpha_y.a.sum())
-
-
-def _pole_root(poles: np.ndarray, weights: np.ndarray, total: float) -> float:
-    """Return the t right of all poles where the sum of weights / (t - poles) is `total`."""
-    highest = float(poles.max())
-    # Between the root of the highest pole alone and that of all poles placed there;
-    # Newton on the reciprocal, which is concave, climbs to the root from the left.
-    t = highest + float(weights[poles == highest].sum()) / total
-    for _ in range(50):
-        part = weights / (t - poles)
-        value = float(part.sum())
-        slope = float((part / (t - poles)).sum())
-        move = value * (value / total - 1.0) / slope
-        t += move
-        if abs(move) <= 1e-9 * (t - highest):
-            break
-    return t
-
-
-def _root(f, start: float, width: float) -> float:  # noqa: ANN001
-    """Root of a decreasing function."""
-    low = high = start
-    width = max(width, 1e-12 * max(1.0, abs(start)))
-    while f(low) < 0.0:
-        low, width = low - width, 4.0 * width
-    while f(high) > 0.0:
-        high, width = high + width, 4.0 * width
-    return float(optimize.brentq(f, low, high, xtol=1e-14 * max(1.0, abs(start)), rtol=1e-12))

@@ -19,7 +19,8 @@ from .interior_point import InteriorPoint
 from .solution import Solution
 
 _START_ROWS = 500
-_STEPS_BETWEEN_PASSES = 8
+_LONGEST_WAIT = 8
+_LARGE_EXCESS = 30.0
 _STALL = 60
 
 
@@ -41,35 +42,36 @@ def newton(problem: TopProblem, monitor: Monitor) -> Solution:
     at = _start(problem)
     monitor.passes += 2
     best = at if at.primal < problem.value_at_zero else _zero(problem)
-    point = InteriorPoint(problem)
-    point.extend(_top_rows(problem, at.negative_scores))
+    working = _top_rows(problem, at.negative_scores)
+    point = InteriorPoint(problem, at.w, (at.positive_scores, at.negative_scores), working)
     outside = np.ones(len(problem.negative), dtype=bool)
-    outside[point.working] = False
-    point.centre(at.w, at.positive_scores, at.negative_scores[point.working], at.primal)
-    dual, full_gap, since_pass, progress_at = 0.0, np.inf, 0, 0
+    outside[working] = False
+    dual, full_gap, since_pass, progress_at, wait = 0.0, np.inf, 0, 0, 1
     while True:
         dual = max(dual, point.dual())
         restricted_gap = min(point.primal(), best.primal) - dual
         goal = max(0.3 * full_gap, 0.3 * monitor.tol * best.primal)
-        if restricted_gap <= goal or since_pass >= _STEPS_BETWEEN_PASSES or monitor.exhausted():
+        if restricted_gap <= goal or since_pass >= wait or monitor.exhausted():
             at = _evaluate(problem, point.w)
             monitor.passes += 1
             since_pass = 0
-            best = at if at.primal < best.primal else _between(problem, best, at)
+            if at.primal < best.primal:
+                best = at
             if best.primal - dual < 0.9 * full_gap:
                 progress_at = monitor.iteration
             full_gap = best.primal - dual
             if monitor.check(best.primal, dual) or monitor.iteration - progress_at >= _STALL:
                 break
             new = np.flatnonzero(outside & (at.negative_scores > point.cut))
+            wait = min(2 * wait, _LONGEST_WAIT)
             if len(new):
+                excess = float(at.negative_scores[new].max()) - point.cut
+                if excess > _LARGE_EXCESS * point.slack:
+                    wait = 1
                 most = max(_START_ROWS, len(point.working))
                 new = _highest(new, at.negative_scores[new], most)
                 outside[new] = False
-                point.extend(new)
-                point.centre(
-                    best.w, best.positive_scores, best.negative_scores[point.working], full_gap
-                )
+                point.extend(new, at.negative_scores[new])
                 dual = max(dual, point.dual())
         point.step()
         monitor.iteration += 1

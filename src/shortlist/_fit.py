@@ -1,0 +1,138 @@
+"""The one fit path: validated data, a problem, a solver, its certificate, attributes.
+
+An estimator's ``fit`` reads as: :func:`validate_binary` (or a sibling), build the
+problem, :func:`solve`, store what came back.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from .certificate import Certificate, Monitor
+from .solvers import find_solver
+
+ROW_DTYPES = (np.float64, np.float32)
+
+
+@dataclass(frozen=True)
+class BinaryData:
+    """Validated rows and labels of a two-class problem.
+
+    Attributes
+    ----------
+    X : ndarray or csr matrix
+        The rows, float32 or float64, not copied.
+    classes : ndarray
+        The two labels; the second is the positive class.
+    positive, negative : ndarray of int
+        Row numbers of either class, rows of weight zero left out.
+    weight : ndarray
+        Multiplicity of every row.
+    """
+
+    X: Any
+    classes: np.ndarray
+    positive: np.ndarray
+    negative: np.ndarray
+    weight: np.ndarray
+
+
+def check_number(
+    name: str,
+    value: Any,
+    *,
+    above: float = -np.inf,
+    least: float = -np.inf,
+    below: float = np.inf,
+    integer: bool = False,
+) -> None:
+    """Raise an error that names the parameter, its value and the allowed range."""
+    kind = Integral if integer else Real
+    ok = isinstance(value, kind) and not isinstance(value, bool | np.bool_)
+    if not ok or not (above < value < below or value == least) or value < least:
+        bounds = [
+            text
+            for text, used in (
+                (f"greater than {above:g}", np.isfinite(above)),
+                (f"at least {least:g}", np.isfinite(least)),
+                (f"less than {below:g}", np.isfinite(below)),
+            )
+            if used
+        ]
+        what = "an integer" if integer else "a finite number"
+        raise ValueError(f"{name} must be {what} {' and '.join(bounds)}, got {name}={value!r}.")
+
+
+def check_choice(name: str, value: Any, choices: Any) -> None:
+    """Raise an error that lists the choices."""
+    if not isinstance(value, str) or value not in choices:
+        listed = ", ".join(repr(choice) for choice in choices)
+        raise ValueError(f"{name} must be one of {listed}, got {name}={value!r}.")
+
+
+def validate_binary(estimator: Any, X: Any, y: Any, sample_weight: Any) -> BinaryData:
+    """Check the training data of a two-class estimator."""
+    X, y = validate_data(estimator, X, y, accept_sparse="csr", dtype=ROW_DTYPES)
+    check_classification_targets(y)
+    kind = type_of_target(y, input_name="y")
+    classes, code = np.unique(y, return_inverse=True)
+    if kind != "binary" and len(classes) > 2:
+        raise ValueError(
+            f"Only binary classification is supported. The type of the target is {kind}. "
+            f"y holds {len(classes)} classes; compare one class with the rest, "
+            "for example y == classes[0]."
+        )
+    if len(classes) < 2:
+        raise ValueError(
+            f"y holds one class only ({classes[0]!r}): {type(estimator).__name__} needs "
+            "positive and negative rows."
+        )
+    weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    used = weight > 0.0
+    positive = np.flatnonzero(used & (code == 1))
+    negative = np.flatnonzero(used & (code == 0))
+    for rows, label in ((positive, classes[1]), (negative, classes[0])):
+        if not len(rows):
+            raise ValueError(
+                f"sample_weight is zero for every row of class {label!r}: "
+                "give at least one row of each class a positive weight."
+            )
+    return BinaryData(X, classes, positive, negative, weight)
+
+
+def solve(estimator: Any, problem: Any) -> tuple[Any, Certificate, int]:
+    """Run the estimator's solver on `problem`; warn if it stops short of ``tol``."""
+    check_number("tol", estimator.tol, above=0.0)
+    if estimator.max_iter is not None:
+        check_number("max_iter", estimator.max_iter, least=1, integer=True)
+    if estimator.time_limit is not None:
+        check_number("time_limit", estimator.time_limit, above=0.0)
+    solver = find_solver(estimator.solver, problem)
+    monitor = Monitor(
+        tol=estimator.tol,
+        max_iter=solver.max_iter if estimator.max_iter is None else estimator.max_iter,
+        time_limit=estimator.time_limit,
+        verbose=estimator.verbose,
+        callback=estimator.callback,
+    )
+    solution = solver.run(problem, monitor)
+    certificate = monitor.certificate()
+    if certificate.status not in ("converged", "local"):
+        warnings.warn(
+            f"{type(estimator).__name__}(solver={solver.name!r}) ended with status "
+            f"{certificate.status!r} at a relative duality gap of "
+            f"{certificate.relative_gap:.2e}, tol={estimator.tol:g}: the objective may be "
+            f"up to {100 * certificate.relative_gap:.2g} % above the optimum. "
+            "Raise max_iter or time_limit, raise tol, or scale the features.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+    return solution, certificate, monitor.iteration

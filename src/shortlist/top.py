@@ -226,14 +226,14 @@ class TopPush(ClassifierMixin, BaseEstimator):
         return tags
 
 
-def top_count(k: Any, weight: np.ndarray) -> float:
-    """Number of negatives, counted by `weight`, that `k` stands for."""
+def top_count(k: Any, weight: np.ndarray, what: str = "negatives") -> float:
+    """Number of rows, counted by `weight`, that `k` stands for."""
     total = float(weight.sum())
     if isinstance(k, Integral) and not isinstance(k, bool | np.bool_):
         check_number("k", k, least=1, integer=True)
         if k > total * (1.0 + 1e-12):
             raise ValueError(
-                f"k={k!r} exceeds the {total:g} negatives (counted by sample_weight): "
+                f"k={k!r} exceeds the {total:g} {what} (counted by sample_weight): "
                 "choose a smaller k, or a fraction such as k=0.05. Weights are "
                 "multiplicities; scale them up if they were normalised."
             )

@@ -8,7 +8,10 @@ from typing import Any
 
 from ..certificate import Monitor
 from .accelerated import accelerated
+from .feasible_direction import feasible_direction
+from .mip import exact
 from .newton import newton
+from .swap import swap
 
 
 @dataclass(frozen=True)
@@ -20,7 +23,7 @@ class Solver:
     name : str
         Public name.
     run : callable
-        ``run(problem, monitor)`` returns the solution.
+        ``run(problem, monitor)`` returns the solution; some take options of their own.
     needs : str
         The capability a problem must list in ``offers``.
     max_iter : int
@@ -28,7 +31,7 @@ class Solver:
     """
 
     name: str
-    run: Callable[[Any, Monitor], Any]
+    run: Callable[..., Any]
     needs: str
     max_iter: int
 
@@ -38,6 +41,11 @@ SOLVERS = {
     for solver in (
         Solver("newton", newton, needs="working set of linear rows", max_iter=500),
         Solver("accelerated", accelerated, needs="dual projection", max_iter=100_000),
+        Solver("swap", swap, needs="budget of candidates", max_iter=1_000_000),
+        Solver(
+            "feasible_direction", feasible_direction, needs="budget of candidates", max_iter=1000
+        ),
+        Solver("exact", exact, needs="budget of candidates", max_iter=1_000_000_000),
     )
 }
 

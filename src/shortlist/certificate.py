@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -56,7 +56,7 @@ class Trace:
     def __len__(self) -> int:
         return len(self.checks)
 
-    def __iter__(self):  # noqa: ANN204
+    def __iter__(self) -> Iterator[Check]:
         return iter(self.checks)
 
     def __getitem__(self, index: int) -> Check:

@@ -24,7 +24,7 @@ generation technique", EJOR 224 (2013).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -42,8 +42,8 @@ class _Pair:
     a: np.ndarray
     b: np.ndarray
     weight: np.ndarray
-    da: np.ndarray | None = None
-    db: np.ndarray | None = None
+    da: np.ndarray = field(default_factory=lambda: np.empty(0))
+    db: np.ndarray = field(default_factory=lambda: np.empty(0))
 
     def length(self) -> float:
         """Longest step that keeps both sides non-negative."""
@@ -95,6 +95,7 @@ class InteriorPoint:
         self._ridge = problem.loss.ridge / self._c
         self._bounded = problem.loss.bounded
         self._capped = problem.cap is not None
+        self._all_caps = np.empty(0) if problem.cap is None else problem.cap
         self._positives: Rows = problem.rows.take(problem.positive)
         self._positive_scores = scores[0]
         self._scores = scores[1][working]
@@ -105,7 +106,7 @@ class InteriorPoint:
         problem = self.problem
         self._negatives: Rows = problem.rows.take(problem.negative[self.working])
         self._weight = problem.negative_weight[self.working]
-        self._cap = problem.cap[self.working] if self._capped else None
+        self._cap = self._all_caps[self.working] if self._capped else self._all_caps
         self._system = NewtonSystem(self._positives, self._negatives)
         if self._capped:
             self._weighted_sum = self._negatives.combine(self._weight)
@@ -125,7 +126,8 @@ class InteriorPoint:
         total = float(alpha.sum())
         beta = total * self._weight / float(self._weight.sum())
         # Scores cannot exceed this by much, nor need they exceed the margin of 1.
-        reach = 2.0 * problem.value_at_zero * float(self._negatives.squared_norms().mean())
+        length = float(self._weight @ self._negatives.squared_norms()) / float(self._weight.sum())
+        reach = 2.0 * problem.value_at_zero * length
         slack = 3.0 * min(1.0, max(reach, 1e-100))
         self._t = self._q = t
         self._total = total
@@ -166,7 +168,7 @@ class InteriorPoint:
         weight = problem.negative_weight[new]
         excess = max(float((scores - self._q).max()), 1e-12 * max(1.0, abs(self._q)))
         if self._capped:
-            cap = problem.cap[new]
+            cap = self._all_caps[new]
             most = 0.5 * cap * self._total
             zeta = np.maximum(scores - self._q, 0.0) + mu * weight / (2.0 * most)
             z = self._q + zeta - scores + 0.1 * excess

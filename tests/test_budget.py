@@ -586,6 +586,26 @@ def test_weights_reach_every_fold(cancer):
     assert weighted.threshold_ != model.fit(X, y).threshold_
 
 
+class Picky(LogisticRegression):
+    """Takes one value per row as a list, and one that has nothing to do with rows."""
+
+    def fit(self, X, y, importance=None, note=None):
+        assert isinstance(importance, list)
+        assert len(importance) == len(y)
+        assert note == "x" * 569
+        return super().fit(X, y, importance)
+
+
+def test_only_values_per_row_are_cut_to_the_fold(cancer):
+    X, y = cancer
+    model = BudgetClassifier(Picky(), fpr=0.1, cv=3)
+    model.fit(X, y, importance=[1.0] * len(y), note="x" * len(y))
+    assert (
+        model.threshold_
+        == BudgetClassifier(LogisticRegression(), fpr=0.1, cv=3).fit(X, y).threshold_
+    )
+
+
 def test_weightless_rows_do_not_count_for_the_threshold():
     X, y = column(np.arange(20)), (np.arange(20) % 2).astype(int)
     weight = np.where(X[:, 0] >= 15, 0, 1)

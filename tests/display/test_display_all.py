@@ -150,3 +150,4 @@ def test_the_name_is_that_of_the_model_inside():
     rng = np.random.default_rng(0)
     model.fit(rng.normal(size=(40, 2)), np.arange(40) % 2)
     assert model_name(FrozenEstimator(model)) == "GaussianNB"
+    assert model_name(FrozenEstimator(GaussianNB())) == "GaussianNB"

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
@@ -29,11 +29,11 @@ SETS = ("letter", "spambase", "magic04", "w8a", "a9a", "nsl_kdd", "mammography")
 LAMBDAS = (1.0, 0.1, 0.01, 0.001)
 
 
-def seconds(run: Callable[[], object], repeats: int) -> float:
+def seconds(model: Any, X: Any, y: np.ndarray, repeats: int) -> float:
     best = np.inf
     for _ in range(repeats):
         start = time.process_time()
-        run()
+        model.fit(X, y)
         best = min(best, time.process_time() - start)
     return best
 
@@ -51,14 +51,12 @@ def cells(names: tuple[str, ...], limit: float, repeats: int, tol: float) -> Non
             for lam in LAMBDAS:
                 C = 1.0 / (lam * int(y.sum()))
                 ours = TopPush(k, C=C, tol=tol)
-                newton = seconds(lambda model=ours: model.fit(X, y), repeats)
-                svc = seconds(lambda C=C: LinearSVC(dual=False, tol=1e-4, C=C).fit(X, y), repeats)
-                logistic = seconds(
-                    lambda C=C: LogisticRegression(solver="liblinear", C=C).fit(X, y), repeats
-                )
+                newton = seconds(ours, X, y, repeats)
+                svc = seconds(LinearSVC(dual=False, tol=1e-4, C=C), X, y, repeats)
+                logistic = seconds(LogisticRegression(solver="liblinear", C=C), X, y, repeats)
                 tight = TopPush(k, C=C, tol=1e-6).fit(X, y).certificate_
                 slow = TopPush(k, C=C, tol=tol, solver="accelerated", time_limit=limit)
-                accelerated = seconds(lambda model=slow: model.fit(X, y), 1)
+                accelerated = seconds(slow, X, y, 1)
                 if slow.certificate_.status != "converged":
                     accelerated = limit
                 total += 1
@@ -99,7 +97,7 @@ def growth(sizes: list[int]) -> None:
     for n_rows in sizes:
         X, y = blobs(n_rows)
         model = TopPush(0.01, C=100.0 / int(y.sum()))
-        times.append(seconds(lambda model=model, X=X, y=y: model.fit(X, y), 2))
+        times.append(seconds(model, X, y, 2))
         ratio = peak_memory(n_rows)
         print(
             f"{n_rows:>9} rows {times[-1]:8.3f} s, {model.certificate_.passes} passes, "

@@ -12,6 +12,8 @@ import numpy as np
 Status = Literal["converged", "max_iter", "time_limit", "stopped", "local"]
 
 _TINY = np.finfo(np.float64).tiny
+# At an exact optimum the two values may cross by rounding; by more would be a bug.
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +205,8 @@ class Monitor:
         """Record one evaluation; return whether the solver should stop."""
         self.primal = min(self.primal, float(primal))
         self.dual = max(self.dual, float(dual))
+        if 0.0 < self.dual - self.primal <= _ROUNDING * abs(self.primal):
+            self.dual = self.primal
         record = Check(self.seconds, self.iteration, self.primal, self.dual)
         self._checks.append(record)
         if self.verbose:

@@ -50,11 +50,16 @@ class NewtonSystem:
         matrix *= root[:, None]
         matrix.flat[:: len(root) + 1] += 1.0
         factor = _cholesky(matrix)
-        stacked = self._parts[0].stack(self._parts[1])
+        rows = self._parts[0].stack(self._parts[1])
+
+        def rough(rhs: np.ndarray) -> np.ndarray:
+            inside = linalg.cho_solve(factor, root * rows.scores(rhs), check_finite=False)
+            return rhs - rows.combine(root * inside)
 
         def solve_one(rhs: np.ndarray) -> np.ndarray:
-            inside = linalg.cho_solve(factor, root * stacked.scores(rhs), check_finite=False)
-            return rhs - stacked.combine(root * inside)
+            # Heavy rows cancel in Woodbury's difference: refine once.
+            x = rough(rhs)
+            return x + rough(rhs - x - rows.combine(root * root * rows.scores(x)))
 
         return _by_column(solve_one)
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ..certificate import Monitor
 from .accelerated import accelerated
 from .feasible_direction import feasible_direction
 from .mip import exact

@@ -160,7 +160,7 @@ class _Search:
         return False
 
     def _leavers(self, entering: int, scores: np.ndarray) -> list[np.ndarray]:
-        """Groups of candidates to give up, the least costly first.
+        """Return groups of candidates to give up, the least costly first.
 
         All of them on a small problem; only the lowest where the work would not allow it.
         """

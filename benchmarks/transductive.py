@@ -142,7 +142,9 @@ def compare(names: tuple[str, ...], seeds: int, limit: float, warm_limit: float)
 
 def summary(name: str, rows: list[list[Outcome]]) -> None:
     print(f"\n{name}: mean ± standard deviation of {len(rows)} splits")
-    print(f"{'':<22}{'objective':>18}{'test hinge loss':>18}{'precision':>16}{'seconds':>9}", end="")
+    print(
+        f"{'':<22}{'objective':>18}{'test hinge loss':>18}{'precision':>16}{'seconds':>9}", end=""
+    )
     print(f"{'cpu':>9}")
     for i, method in enumerate(METHODS):
         column = [row[i] for row in rows]
@@ -164,7 +166,9 @@ def verdict(rows: list[list[Outcome]]) -> None:
     print(f"swap no worse than exact cold: {won.sum()} of {len(won)} splits")
     print(f"exact cold above swap: mean {100 * (started_cold / ours - 1).mean():.2f} %")
     print(f"swap's share of exact cold's time: at most {(seconds[:, 2] / seconds[:, 3]).max():.3f}")
-    print(f"exact warm gains on swap: mean {100 * (1 - started_warm / ours).mean():.3f} %, ", end="")
+    print(
+        f"exact warm gains on swap: mean {100 * (1 - started_warm / ours).mean():.3f} %, ", end=""
+    )
     print(f"most {100 * (1 - started_warm / ours).max():.3f} %")
     print(f"feasible direction above swap: mean {100 * (direction / ours - 1).mean():.2f} %")
     print(f"SVM + threshold above swap: mean {100 * (plain / ours - 1).mean():.0f} %\n")

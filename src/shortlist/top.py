@@ -19,7 +19,6 @@ from .problems.operators import as_rows
 from .problems.thresholds import TopMean
 from .problems.top import TopProblem
 
-
 # Added to the threshold, relative to the largest score: the negatives that define it
 # stay on its lower side however their scores are summed up.
 _ON_THRESHOLD = 1e-10

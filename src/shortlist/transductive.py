@@ -260,6 +260,8 @@ class TransductiveTopK(ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
+        # No more than k candidates may be positive, however many positives there are.
+        tags.classifier_tags.poor_score = True
         tags.input_tags.sparse = True
         return tags
 

@@ -138,8 +138,9 @@ class _Tree:
     def watch(self, monitor: Monitor) -> None:
         """Report every better solution to the monitor; stop when it says so."""
         scip = _scip()
+        handler: Any = scip.Eventhdlr
 
-        class Watch(scip.Eventhdlr):
+        class Watch(handler):
             def eventinit(self) -> None:
                 self.model.catchEvent(scip.SCIP_EVENTTYPE.BESTSOLFOUND, self)
 

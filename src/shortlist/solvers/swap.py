@@ -63,16 +63,12 @@ class _Search:
         self.monitor = monitor
         self._random = np.random.default_rng(seed)
         self._work_limit = max(_WORK_RATIO * state.relaxed_work, _WORK_FLOOR)
-        self.best: Solution | None = None
+        self.best = Solution(np.zeros(self.problem.rows.n_features), 0.0, np.inf)
 
     def run(self, restarts: int) -> Solution:
         state, monitor = self.state, self.monitor
-        if state.relaxed_is_feasible():
-            self._record()
-            if monitor.status is None:
-                monitor.status = "local"
-            return self.best
-        self._peel()
+        if not state.relaxed_is_feasible():
+            self._peel()
         self._record()
         self._exchange()
         best_set = state.allowed.copy()
@@ -99,7 +95,7 @@ class _Search:
 
     def _record(self) -> None:
         found = self.state.solution()
-        if self.best is None or found.primal < self.best.primal * (1.0 - _PROGRESS):
+        if found.primal < self.best.primal * (1.0 - _PROGRESS):
             self.best = found
             self.monitor.check(found.primal, self.state.relaxed_bound)
 

@@ -155,14 +155,14 @@ class ActiveSet {
 
   // Sets the bound of a row to zero and moves its multiplier there.
   void release(std::size_t row) {
-    now_.upper[row] = 0.0;
-    if (now_.gamma[row] == 0.0) {
-      if (now_.position[row] >= 0 && now_.free.size() > 1) leave(now_.position[row]);
-      return;
+    if (now_.gamma[row] > 0.0) {
+      if (now_.position[row] >= 0) leave(now_.position[row]);
+      if (now_.free.empty()) join_alone(partner(row));
+      move(row, -1.0, true);
+    } else if (now_.position[row] >= 0 && now_.free.size() > 1) {
+      leave(now_.position[row]);
     }
-    if (now_.position[row] >= 0) leave(now_.position[row]);
-    if (now_.free.empty()) join_alone(partner(row));
-    move(row, -1.0, true);
+    now_.upper[row] = 0.0;
   }
 
   // Gives a row a new bound above its multiplier; `optimise` makes it count.
@@ -171,6 +171,8 @@ class ActiveSet {
   // Runs to optimality, or until the lower bound exceeds `ceiling`.
   PathStatus optimise(double ceiling, std::int64_t max_pivots) {
     const std::int64_t last = pivots_ + max_pivots;
+    zero_steps_ = stale_ = 0;
+    refreshed_value_ = -std::numeric_limits<double>::infinity();
     bool refreshed = false;
     while (true) {
       price();
@@ -194,10 +196,14 @@ class ActiveSet {
 
  private:
   static constexpr double kTolerance = 1e-9;     // margins, in units of the target
-  static constexpr double kDependent = 1e-10;    // share of a square that counts as zero
+  static constexpr double kRounding = 1e-13;
+  static constexpr double kNoStep = 1e-14;       // steps that are zero but for rounding
+  static constexpr double kDependent = 1e-14;    // share of a square that counts as zero
+  static constexpr double kCancelled = 1e-5;     // share below which digits are lost
   static constexpr std::size_t kBatch = 8;       // rows entered per full pricing
   static constexpr std::size_t kRefreshEvery = 100;
-  static constexpr int kZeroStepsAllowed = 20;
+  static constexpr int kZeroStepsAllowed = 20;   // before the order turns random
+  static constexpr int kZeroStepsPerDigit = 300; // before the tolerance loses a digit
 
   struct State {
     std::vector<double> gamma, upper, w;
@@ -216,8 +222,12 @@ class ActiveSet {
   }
 
   bool violates(std::size_t r, double g) const {
-    return (g < -kTolerance && now_.gamma[r] < now_.upper[r]) ||
-           (g > kTolerance && now_.gamma[r] > 0.0);
+    // Beyond the tolerance, what rounding may do to w.z + b; and where no step gains any
+    // more, a little patience.
+    const double tolerance = kTolerance * patience_ +
+                             kRounding * (norm_ * std::sqrt(square_[r]) + std::abs(now_.b));
+    return (g < -tolerance && now_.gamma[r] < now_.upper[r]) ||
+           (g > tolerance && now_.gamma[r] > 0.0);
   }
 
   void set_intercept(std::size_t r) {
@@ -227,6 +237,8 @@ class ActiveSet {
   void price() {
     store_->scores(now_.w.data(), scores_.data());
     work_ += store_->stored_values();
+    norm_ = std::sqrt(dot(now_.w.data(), now_.w.data(), now_.w.size()));
+    patience_ = std::pow(10.0, std::min(zero_steps_ / kZeroStepsPerDigit + stale_, 3));
     batch_.clear();
     for (std::size_t r = 0; r < stored_.size(); ++r) {
       if (now_.position[r] >= 0) continue;
@@ -283,6 +295,56 @@ class ActiveSet {
     }
   }
 
+  // How often `step` fits before the multiplier of row r meets a bound.
+  double reach(std::size_t r, double step) const {
+    const double room = step > 0.0 ? now_.upper[r] - now_.gamma[r] : now_.gamma[r];
+    return std::max(room, 0.0) / std::abs(step);
+  }
+
+  void shift_multiplier(std::size_t r, double by) {
+    now_.gamma[r] = std::min(std::max(now_.gamma[r] + by, 0.0), now_.upper[r]);
+  }
+
+  // Writes `row` as a combination of the free rows: the coefficients to `step_`, their
+  // image under the factor to `half_`. Returns the square of what is left over. Where
+  // that is small, cancellation would spoil it: it is then computed from the remainder
+  // itself, after one step of refinement.
+  double expand(std::size_t row) {
+    const std::size_t n = now_.free.size();
+    half_.resize(n);
+    for (std::size_t i = 0; i < n; ++i) half_[i] = product(now_.free[i], row);
+    now_.factor.forward(half_.data());
+    step_ = half_;
+    now_.factor.backward(step_.data());
+    double rest = square_[row] - dot(half_.data(), half_.data(), n);
+    if (rest > kCancelled * square_[row]) return rest;
+    remainder(row);
+    rest_half_.resize(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::size_t r = now_.free[i];
+      const double inner = store_->score(stored_[r], rest_.data()) + bias_ * rest_bias_;
+      rest_half_[i] = sign_[r] * inner;
+    }
+    now_.factor.forward(rest_half_.data());
+    for (std::size_t i = 0; i < n; ++i) half_[i] += rest_half_[i];
+    now_.factor.backward(rest_half_.data());
+    for (std::size_t i = 0; i < n; ++i) step_[i] += rest_half_[i];
+    remainder(row);
+    return dot(rest_.data(), rest_.data(), rest_.size()) + bias_ * rest_bias_ * rest_bias_;
+  }
+
+  // The row minus its combination of free rows.
+  void remainder(std::size_t row) {
+    rest_.assign(store_->n_features, 0.0);
+    store_->add(stored_[row], sign_[row], rest_.data());
+    rest_bias_ = sign_[row];
+    for (std::size_t i = 0; i < now_.free.size(); ++i) {
+      const std::size_t r = now_.free[i];
+      store_->add(stored_[r], -step_[i] * sign_[r], rest_.data());
+      rest_bias_ -= step_[i] * sign_[r];
+    }
+  }
+
   // Moves the multiplier of `row` up (way = 1) or down (-1) until its margin reaches the
   // target or the multiplier its bound; a forced move ignores the margin.
   void move(std::size_t row, double way, bool forced) {
@@ -293,16 +355,9 @@ class ActiveSet {
       const std::size_t n = now_.free.size();
       const double per_row = store_->stored_values() / static_cast<double>(store_->n_rows);
       work_ += static_cast<double>(n) * (2.0 * per_row + 3.0 * static_cast<double>(n));
-      half_.resize(n);
-      step_.resize(n);
       balance_.resize(n);
-      for (std::size_t i = 0; i < n; ++i) half_[i] = product(now_.free[i], row);
-      now_.factor.forward(half_.data());
-      double rest = square_[row];
-      for (double value : half_) rest -= value * value;
+      const double rest = expand(row);
       const bool dependent = rest <= kDependent * square_[row];
-      step_ = half_;
-      now_.factor.backward(step_.data());
       double shift = 0.0, curvature = 0.0;
       if (!dependent) {
         for (std::size_t i = 0; i < n; ++i) balance_[i] = sign_[now_.free[i]];
@@ -324,22 +379,20 @@ class ActiveSet {
       if (!forced && !dependent) length = std::min(length, std::max(-g * way, 0.0) / curvature);
       std::size_t blocking = n;
       for (std::size_t i = 0; i < n; ++i) {
-        if (std::abs(step_[i]) < 1e-14) continue;
-        const std::size_t r = now_.free[i];
-        const double room = step_[i] > 0.0 ? now_.upper[r] - now_.gamma[r] : now_.gamma[r];
-        const double reach = std::max(room, 0.0) / std::abs(step_[i]);
-        if (reach < length) {
-          length = reach;
+        if (std::abs(step_[i]) <= kNoStep) continue;
+        const double longest = reach(now_.free[i], step_[i]);
+        if (longest < length) {
+          length = longest;
           blocking = i;
         }
       }
       if (!(length < std::numeric_limits<double>::infinity())) return;
 
-      now_.gamma[row] += way * length;
+      shift_multiplier(row, way * length);
       store_->add(stored_[row], way * length * sign_[row], now_.w.data());
       for (std::size_t i = 0; i < n; ++i) {
         const std::size_t r = now_.free[i];
-        now_.gamma[r] += length * step_[i];
+        shift_multiplier(r, length * step_[i]);
         store_->add(stored_[r], length * step_[i] * sign_[r], now_.w.data());
       }
       now_.b -= way * shift * length;
@@ -377,11 +430,7 @@ class ActiveSet {
     now_.factor.clear();
     for (std::size_t r : free) now_.position[r] = -1;
     for (std::size_t r : free) {
-      half_.resize(now_.free.size());
-      for (std::size_t i = 0; i < now_.free.size(); ++i) half_[i] = product(now_.free[i], r);
-      now_.factor.forward(half_.data());
-      double rest = square_[r];
-      for (double value : half_) rest -= value * value;
+      const double rest = expand(r);
       if (rest <= kDependent * square_[r]) continue;
       now_.factor.append(half_.data(), rest);
       now_.position[r] = static_cast<std::int64_t>(now_.free.size());
@@ -389,6 +438,13 @@ class ActiveSet {
     }
     rebuild();
     correct();
+    // Gains that vanish here were rounding.
+    if (now_.value > refreshed_value_ + 1e-12 * std::abs(now_.value)) {
+      refreshed_value_ = now_.value;
+      stale_ = 0;
+    } else {
+      ++stale_;
+    }
   }
 
   void rebuild() {
@@ -426,10 +482,9 @@ class ActiveSet {
     for (std::size_t i = 0; i < n; ++i) {
       const std::size_t r = now_.free[i];
       step_[i] = -step_[i] - shift * balance_[i];
-      const double room = step_[i] > 0.0 ? now_.upper[r] - now_.gamma[r] : now_.gamma[r];
-      if (std::abs(step_[i]) > room) length = std::min(length, room / std::abs(step_[i]));
+      if (std::abs(step_[i]) > kNoStep) length = std::min(length, reach(r, step_[i]));
     }
-    for (std::size_t i = 0; i < n; ++i) now_.gamma[now_.free[i]] += length * step_[i];
+    for (std::size_t i = 0; i < n; ++i) shift_multiplier(now_.free[i], length * step_[i]);
     now_.b += length * (shift - bias_ * imbalance);
     rebuild();
   }
@@ -439,12 +494,14 @@ class ActiveSet {
   std::vector<double> sign_, target_, square_;
   double bias_ = 1.0;
   State now_, saved_;
-  std::vector<double> scores_, half_, step_, balance_;
+  std::vector<double> scores_, half_, step_, balance_, rest_, rest_half_;
+  double rest_bias_ = 0.0, norm_ = 0.0, patience_ = 1.0;
   std::vector<std::pair<double, std::size_t>> batch_;
   std::int64_t pivots_ = 0;
   double work_ = 0.0;  // multiplications so far, about
   std::size_t since_refresh_ = 0;
-  int zero_steps_ = 0;
+  int zero_steps_ = 0, stale_ = 0;
+  double refreshed_value_ = 0.0;
   std::mt19937 random_{0};
 };
 

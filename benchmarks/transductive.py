@@ -48,6 +48,7 @@ class Half:
     k: int
 
     def problem(self) -> BudgetedSVM:
+        """Return the training half and the candidates as a problem."""
         n, m = len(self.X), len(self.candidates)
         rows = as_rows(np.concatenate([self.X, self.candidates]))
         places = np.arange(n + m)

@@ -60,6 +60,9 @@ class BudgetedSVM:
         count: np.ndarray,
         k: float,
     ) -> None:
+        used = np.unique(np.concatenate([training, candidates]))
+        training, candidates = np.searchsorted(used, training), np.searchsorted(used, candidates)
+        rows = rows.take(used)
         first, merged = rows.distinct()
         self.rows = rows.take(first)
         # Two classes may share a row: number them apart.

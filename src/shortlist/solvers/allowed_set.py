@@ -12,7 +12,8 @@ import numpy as np
 from ..problems.budgeted_svm import BudgetedSVM
 from .solution import Solution
 
-_MAX_PIVOTS = 200_000
+# Far more than a fit needs; only a numerical accident comes here.
+_PIVOTS_PER_ROW = 50
 
 
 class AllowedSet:
@@ -30,7 +31,8 @@ class AllowedSet:
         self.problem = problem
         self.allowed = np.ones(problem.n_candidates, dtype=bool)
         self._qp = problem.active_set()
-        self._qp.optimise(np.inf, _MAX_PIVOTS)
+        self._max_pivots = 10_000 + _PIVOTS_PER_ROW * (problem.n_training + problem.n_candidates)
+        self._qp.optimise(np.inf, self._max_pivots)
         self.relaxed_bound = self._qp.value
         self.relaxed_work = self._qp.work
 
@@ -64,7 +66,7 @@ class AllowedSet:
 
     def optimise(self, ceiling: float = np.inf) -> bool:
         """Find the best model; False if its objective certainly exceeds `ceiling`."""
-        return self._qp.optimise(ceiling, _MAX_PIVOTS) != 1
+        return self._qp.optimise(ceiling, self._max_pivots) != 1
 
     def save(self) -> None:
         """Remember the set and its model."""

@@ -7,6 +7,8 @@ quadratic programme. See ``_core/active_set.hpp`` for the method.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ..problems.budgeted_svm import BudgetedSVM
@@ -14,6 +16,8 @@ from .solution import Solution
 
 # Far more than a fit needs; only a numerical accident comes here.
 _PIVOTS_PER_ROW = 50
+_PIVOTS_AT_A_TIME = 2000
+_ABOVE_CEILING, _OUT_OF_PIVOTS = 1, 2
 
 
 class AllowedSet:
@@ -25,14 +29,17 @@ class AllowedSet:
     ----------
     problem : BudgetedSVM
         Training rows, candidates and budget.
+    stop : callable or None
+        Asked now and then; a true answer ends an optimisation before its optimum.
     """
 
-    def __init__(self, problem: BudgetedSVM) -> None:
+    def __init__(self, problem: BudgetedSVM, stop: Callable[[], bool] | None = None) -> None:
         self.problem = problem
         self.allowed = np.ones(problem.n_candidates, dtype=bool)
         self._qp = problem.active_set()
+        self._stop = stop
         self._max_pivots = 10_000 + _PIVOTS_PER_ROW * (problem.n_training + problem.n_candidates)
-        self._qp.optimise(np.inf, self._max_pivots)
+        self.optimise()
         self.relaxed_bound = self._qp.value
         self.relaxed_work = self._qp.work
 
@@ -66,7 +73,11 @@ class AllowedSet:
 
     def optimise(self, ceiling: float = np.inf) -> bool:
         """Find the best model; False if its objective certainly exceeds `ceiling`."""
-        return self._qp.optimise(ceiling, self._max_pivots) != 1
+        for _ in range(0, self._max_pivots, _PIVOTS_AT_A_TIME):
+            status = self._qp.optimise(ceiling, _PIVOTS_AT_A_TIME)
+            if status != _OUT_OF_PIVOTS or (self._stop is not None and self._stop()):
+                break
+        return status != _ABOVE_CEILING
 
     def save(self) -> None:
         """Remember the set and its model."""

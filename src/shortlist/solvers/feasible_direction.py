@@ -92,7 +92,7 @@ def feasible_direction(problem: BudgetedSVM, monitor: Monitor) -> Solution:
     Solution
         The model where no step gains any more.
     """
-    state = AllowedSet(problem)
+    state = AllowedSet(problem, monitor.exhausted)
     if state.relaxed_is_feasible():
         best = state.solution()
         monitor.check(best.primal, state.relaxed_bound)

@@ -53,7 +53,7 @@ def swap(problem: BudgetedSVM, monitor: Monitor, restarts: int, seed: int) -> So
     Solution
         The best model found.
     """
-    return _Search(AllowedSet(problem), monitor, seed).run(restarts)
+    return _Search(AllowedSet(problem, monitor.exhausted), monitor, seed).run(restarts)
 
 
 class _Search:

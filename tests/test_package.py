@@ -1,0 +1,42 @@
+"""The package as a whole: lean to import, documented by examples that run."""
+
+import doctest
+import importlib
+import pkgutil
+import subprocess
+import sys
+
+import pytest
+
+import shortlist
+
+
+def test_import_is_lean():
+    code = (
+        "import sys, shortlist; shortlist.TopPush; "
+        "print([m for m in ('matplotlib', 'click', 'cvxpy', 'sklearn.model_selection') "
+        "if m in sys.modules])"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
+
+
+def test_public_names():
+    for name in shortlist.__all__:
+        assert getattr(shortlist, name) is not None
+    assert set(shortlist.__all__) <= set(dir(shortlist))
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = shortlist.nothing
+
+
+MODULES = [
+    module.name
+    for module in pkgutil.walk_packages(shortlist.__path__, "shortlist.")
+    if module.name != "shortlist._core"
+]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_in_docstrings(name):
+    module = importlib.import_module(name)
+    assert doctest.testmod(module).failed == 0

@@ -3,8 +3,10 @@
 import doctest
 import importlib
 import pkgutil
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -40,3 +42,10 @@ MODULES = [
 def test_examples_in_docstrings(name):
     module = importlib.import_module(name)
     assert doctest.testmod(module).failed == 0
+
+
+def test_ci_runs_the_test_command_of_the_readme():
+    root = Path(__file__).parents[1]
+    commands = re.findall(r"```sh\n(.*?)\n```", (root / "README.md").read_text(), re.DOTALL)
+    (command,) = [command for command in commands if "pytest" in command]
+    assert command in (root / ".ci" / "run").read_text()

@@ -170,7 +170,7 @@ class TopPush(ClassifierMixin, BaseEstimator):
             TopMean(top_count(self.k, data.weight[data.negative])),
         )
         solution, certificate, n_iter = solve(self, problem)
-        if not solution.w.any():
+        if certificate.status == "converged" and not solution.w.any():
             self._warn_collapsed(solution.top_negative)
         self.classes_ = data.classes
         self.coef_ = solution.w[None, :]

@@ -25,8 +25,8 @@ from benchmarks.data import BUNDLED, folder, load_binary
 from shortlist.certificate import Monitor
 from shortlist.problems.budgeted_svm import BudgetedSVM
 from shortlist.problems.operators import as_rows
-from shortlist.solvers.allowed_set import AllowedSet
-from shortlist.solvers.feasible_direction import feasible_direction, thresholded
+from shortlist.solvers.allowed_set import AllowedSet, thresholded
+from shortlist.solvers.feasible_direction import feasible_direction
 from shortlist.solvers.mip import branch_and_bound
 from shortlist.solvers.solution import Solution
 from shortlist.solvers.swap import swap

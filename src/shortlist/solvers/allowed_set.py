@@ -113,3 +113,11 @@ class AllowedSet:
             return False
         self.become(self.problem.best(scores))
         return True
+
+
+def thresholded(problem: BudgetedSVM, state: AllowedSet) -> Solution:
+    """Return the plain SVM of `state` with its intercept lowered to the budget."""
+    plain = state.solution()
+    allowed = problem.best(problem.split_scores(plain.w, -plain.threshold)[1])
+    b, objective = problem.lowered(plain.w, -plain.threshold, allowed)
+    return Solution(w=plain.w, threshold=-b, primal=objective)

@@ -25,7 +25,7 @@ from scipy.linalg import solve_triangular
 
 from ..certificate import Monitor
 from ..problems.budgeted_svm import BudgetedSVM
-from .allowed_set import AllowedSet
+from .allowed_set import AllowedSet, thresholded
 from .solution import Solution
 
 _BOUNDARY = 1e-6
@@ -114,14 +114,6 @@ def feasible_direction(problem: BudgetedSVM, monitor: Monitor) -> Solution:
     if monitor.status is None:
         monitor.status = "local"
     return best
-
-
-def thresholded(problem: BudgetedSVM, state: AllowedSet) -> Solution:
-    """Return the plain SVM of `state` with its intercept lowered to the budget."""
-    plain = state.solution()
-    allowed = problem.best(problem.split_scores(plain.w, -plain.threshold)[1])
-    b, objective = problem.lowered(plain.w, -plain.threshold, allowed)
-    return Solution(w=plain.w, threshold=-b, primal=objective)
 
 
 class _Descent:

@@ -23,7 +23,7 @@ import numpy as np
 
 from ..certificate import Monitor
 from ..problems.budgeted_svm import BudgetedSVM
-from .allowed_set import AllowedSet
+from .allowed_set import AllowedSet, thresholded
 from .solution import Solution
 
 _PEEL = 0.2
@@ -68,8 +68,12 @@ class _Search:
     def run(self, restarts: int) -> Solution:
         state, monitor = self.state, self.monitor
         if not state.relaxed_is_feasible():
+            # The result is never worse than moving the plain SVM's cut-off.
+            self._accept(thresholded(self.problem, state))
+            if monitor.status is not None:
+                return self.best
             self._peel()
-        self._record()
+        self._accept(state.solution())
         self._exchange()
         best_set = state.allowed.copy()
         for _ in range(restarts):
@@ -77,7 +81,7 @@ class _Search:
                 break
             before = self.best
             self._perturb()
-            self._record()
+            self._accept(state.solution())
             self._exchange()
             if self.best is before:
                 state.become(best_set)
@@ -93,8 +97,7 @@ class _Search:
         over = self.state.work > self._work_limit
         return over or self.monitor.status is not None or self.monitor.exhausted()
 
-    def _record(self) -> None:
-        found = self.state.solution()
+    def _accept(self, found: Solution) -> None:
         if found.primal < self.best.primal * (1.0 - _PROGRESS):
             self.best = found
             self.monitor.check(found.primal, self.state.relaxed_bound)
@@ -124,7 +127,7 @@ class _Search:
     def _exchange(self) -> None:
         """Exchange candidates while the objective drops."""
         while not self._spent() and self._improve():
-            self._record()
+            self._accept(self.state.solution())
 
     def _improve(self) -> bool:
         state, problem = self.state, self.problem

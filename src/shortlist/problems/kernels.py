@@ -34,6 +34,25 @@ def minmax_kernel(X: Any, Y: Any) -> np.ndarray:
     return _ratio(sums - distance, sums + distance)
 
 
+def rbf_kernel(X: Any, Y: Any, gamma: float) -> np.ndarray:
+    r"""Gaussian kernel, :math:`\exp(-\gamma \|x - y\|^2)`.
+
+    scikit-learn widens float32 rows to float64 here; this keeps them narrow, three
+    times faster, because the solver corrects its scores in float64 in the end.
+    """
+    if sparse.issparse(X) or X.dtype != np.float32 or Y.dtype != np.float32:
+        return pairwise.rbf_kernel(X, Y, gamma=gamma)
+    # Around a common point the squares stay small, and with them the cancellation.
+    centre = Y.mean(axis=0)
+    X, Y = X - centre, Y - centre
+    out = X @ Y.T
+    out *= 2.0 * gamma
+    out -= gamma * np.einsum("ij,ij->i", X, X)[:, None]
+    out -= gamma * np.einsum("ij,ij->i", Y, Y)
+    np.minimum(out, 0.0, out=out)
+    return np.exp(out, out=out)
+
+
 def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
     return np.divide(numerator, denominator, out=np.ones_like(numerator), where=denominator > 0.0)
 
@@ -41,7 +60,7 @@ def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
 # name -> (function, parameters it takes, whether it takes sparse rows)
 _KERNELS: dict[str, tuple[Callable[..., np.ndarray], tuple[str, ...], bool]] = {
     "linear": (pairwise.linear_kernel, (), True),
-    "rbf": (pairwise.rbf_kernel, ("gamma",), True),
+    "rbf": (rbf_kernel, ("gamma",), True),
     "poly": (pairwise.polynomial_kernel, ("gamma", "degree", "coef0"), True),
     "sigmoid": (pairwise.sigmoid_kernel, ("gamma", "coef0"), True),
     "laplacian": (pairwise.laplacian_kernel, ("gamma",), True),
@@ -126,12 +145,33 @@ class KernelMatrix:
         self._X = X
         self._function = function
         self.n_rows = X.shape[0]
+        self.precomputed = function is None
+        one = slice(0, 1)
+        # What the kernel returns, not what it is given, decides: a callable may widen.
+        narrow = np.asarray(self._raw(one, one)).dtype == np.float32
+        self.dtype = np.dtype(np.float32 if narrow else np.float64)
 
-    def block(self, rows: np.ndarray | slice, columns: np.ndarray | slice) -> np.ndarray:
-        """Return the entries of these rows and columns."""
+    def _raw(self, rows: np.ndarray | slice, columns: np.ndarray | slice) -> np.ndarray:
         if self._function is None:
             return self._X[rows][:, columns]
         return self._function(self._X[rows], self._X[columns])
+
+    def block(self, rows: np.ndarray | slice, columns: np.ndarray | slice) -> np.ndarray:
+        """Return the entries of these rows and columns, as ``dtype``."""
+        out = np.asarray(self._raw(rows, columns)).astype(self.dtype, copy=False)
+        if not np.isfinite(out).all():
+            raise ValueError(
+                "The kernel holds infinite or undefined values: scale the features, or "
+                "choose another gamma, degree or coef0."
+            )
+        return out
+
+    def wide_block(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Return the entries of these rows and columns, computed in float64."""
+        if self._function is None or self.dtype == np.float64:
+            return self._raw(rows, columns).astype(np.float64, copy=False)
+        wide = [self._X[index].astype(np.float64) for index in (rows, columns)]
+        return np.asarray(self._function(*wide), dtype=np.float64)
 
     def diagonal(self, step: int = 256) -> np.ndarray:
         """Return the diagonal, in float64."""

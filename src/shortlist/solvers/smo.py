@@ -1,0 +1,452 @@
+r"""Pair steps inside a working set: the default solver of kernel problems.
+
+Maximises the dual of :mod:`shortlist.problems.top` over :math:`(\alpha, \beta)`. One
+round takes the rows that matter (those in the model, and those that violate
+optimality), solves the dual restricted to them by pair steps of second order on their
+own small kernel matrix, and then updates the scores of all other rows with the kernel
+rows of what changed. Every round ends with the certificate. Where a cap couples all
+:math:`\beta` (the mean of k negatives, the hinge quantile), their common scale is a
+coordinate of its own: pairs alone jam.
+
+The first rounds work on a random sample of the rows, four times larger each time: most
+of its support vectors remain, and far fewer kernel rows are computed in vain.
+
+Kernel entries may be float32. Scores are float64 sums; when the gap of these says
+"converged", the scores of all rows that can matter are recomputed from a float64
+kernel, and the certificate is that of the recomputed scores.
+
+References: R.-E. Fan, P.-H. Chen and C.-J. Lin, "Working set selection using second
+order information for training support vector machines", JMLR 6 (2005). The problems:
+V. Mácha, L. Adam and V. Šmídl, "Nonlinear classifiers for ranking problems based on
+kernelized SVM" (2020).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .. import _core
+from ..certificate import Monitor
+from ..problems.row_cache import RowCache
+from ..problems.top import TopTerms
+from ..problems.top_kernel import DualPoint, Evaluation, KernelTopProblem, evaluate
+from ..projections import project_balanced
+from .solution import KernelSolution
+
+_SAMPLE = 1500
+_GROWTH = 4
+_SAMPLE_TOL = 1e-2
+_FORMS = {"open": 0, "norm": 1, "tied": 2, "priced": 3}
+_STALL = 30
+
+
+def smo(problem: KernelTopProblem, monitor: Monitor) -> KernelSolution:
+    """Solve `problem` to the monitor's tolerance.
+
+    Parameters
+    ----------
+    problem : KernelTopProblem
+        Kernel scores.
+    monitor : Monitor
+        Tolerance, limits and the record of the fit. One iteration is one pair step.
+
+    Returns
+    -------
+    KernelSolution
+        The best model seen.
+    """
+    return _Rounds(problem, monitor).run()
+
+
+@dataclass
+class _Working:
+    """Rows of the restricted problem: positions, their variables, their matrix."""
+
+    positions: np.ndarray
+    alpha: np.ndarray  # which alpha (positions among the positives), first rows
+    beta: np.ndarray  # which beta, last rows
+    gram: np.ndarray
+
+
+class _Rounds:
+    """State of the solver; positions count along `order`."""
+
+    def __init__(self, problem: KernelTopProblem, monitor: Monitor) -> None:
+        self.problem = problem
+        self.monitor = monitor
+        self.order, self.levels = _sample_order(problem)
+        place = np.empty(problem.kernel.n_rows, dtype=np.intp)
+        place[self.order] = np.arange(len(self.order))
+        # Variables in the order of their rows, so that a sample is a prefix of both.
+        self._by_positive = np.argsort(place[problem.positive])
+        self._by_negative = np.argsort(place[problem.negative])
+        self._positive = place[problem.positive][self._by_positive]
+        self._negative = place[problem.negative][self._by_negative]
+        self._weight = problem.weight[self.order]
+        self._alpha = np.zeros(len(self._positive))
+        self._beta = np.zeros(len(self._negative))
+        half = problem.cache_bytes // 3
+        self.cache = RowCache(problem.kernel, self.order, problem.cache_bytes - half)
+        self._most = max(2, int(np.sqrt(half / problem.kernel.dtype.itemsize)))
+        self._working: _Working | None = None
+        self._best: Evaluation | None = None
+
+    def run(self) -> KernelSolution:
+        warm = self.problem.start is not None
+        for level in self.levels[-1:] if warm else self.levels:
+            last = level == self.levels[-1]
+            self._enter(level)
+            if not self._alpha.any():
+                self._start_level(warm)
+            else:
+                self._repair()
+            self._solve_level(last)
+            if self.monitor.exhausted() and not last:
+                self._enter(self.levels[-1])
+                self._repair()
+                self._record(self._evaluate())
+                self.monitor.check(self._best.primal, self._best_dual)
+                break
+        return self._solution()
+
+    # -- levels ---------------------------------------------------------------
+
+    def _enter(self, length: int) -> None:
+        problem = self.problem
+        positive = self._positive[self._positive < length]
+        negative = self._negative[self._negative < length]
+        share = float(self._weight[negative].sum() / self._weight[self._negative].sum())
+        last = length == len(self.order)
+        self.terms = TopTerms(
+            positive,
+            negative,
+            self._weight,
+            problem.C,
+            problem.loss,
+            problem.threshold if last else problem.threshold.restricted(share),
+        )
+        self.length = length
+        self.alpha = self._alpha[: len(positive)]
+        self.beta = self._beta[: len(negative)]
+        self.form = self.terms.threshold.form(self.terms.negative_weight)
+        self.capped = self.form in ("tied", "priced")
+        self._ridge = problem.loss.ridge / self.terms.c
+        bound = problem.loss.dual_bound(self.terms.c)
+        self._upper = np.full(len(positive), np.inf) if bound is None else bound
+        self._all = len(negative) == length
+        self._working = None
+        self._best_dual, self._best, self._sharp = 0.0, None, 1.0
+
+    def _start_level(self, warm: bool) -> None:
+        """Uniform alpha; beta on the negatives nearest to the positives' mean."""
+        terms = self.terms
+        if warm:
+            start = self.problem.start
+            self.alpha[:] = start.alpha[self._by_positive]
+            self.beta[:] = start.beta[self._by_negative]
+            self._repair()
+            return
+        self.alpha[:] = terms.c
+        self._rescore()
+        nearness = self.scores[terms.negative]
+        mass = terms.threshold.mass if self.form in ("norm", "priced") else 2 * terms.threshold.k
+        order = np.argsort(-nearness, kind="stable")
+        reach = np.searchsorted(np.cumsum(terms.negative_weight[order]), max(30.0, mass))
+        near = order[: int(reach) + 1]
+        weight = terms.negative_weight[near]
+        self.beta[near] = weight * (self.alpha.sum() / weight.sum())
+        self._repair()
+
+    def _repair(self) -> None:
+        """Make the point feasible and put it at the best place of its ray."""
+        terms = self.terms
+        alpha = np.minimum(self.alpha, self._upper)
+        if terms.cap is not None or alpha.sum() != self.beta.sum():
+            if terms.cap is None and self.beta.any() and not np.isfinite(self._upper).all():
+                self.beta *= alpha.sum() / self.beta.sum()
+            else:
+                alpha, self.beta[:] = project_balanced(
+                    alpha,
+                    self.beta * (alpha.sum() / max(self.beta.sum(), 1e-300)),
+                    upper=self._upper if problem_bounded(terms) else None,
+                    cap=terms.cap,
+                )
+        self.alpha[:] = alpha
+        self._rescore()
+        scale = self._evaluate().scale
+        if scale > 0.0 and np.isfinite(scale):
+            self.alpha *= scale
+            self.beta *= scale
+            self.scores *= scale
+            self.beta_scores *= scale
+
+    def _coefficients(self) -> np.ndarray:
+        c = np.zeros(self.length)
+        c[self.terms.positive] += self.alpha
+        c[self.terms.negative] -= self.beta
+        return c
+
+    def _rescore(self) -> None:
+        """Scores of all rows of the level from nothing."""
+        self.scores = np.zeros(self.length)
+        self.beta_scores = np.zeros(self.length)
+        c = self._coefficients()
+        b = np.zeros(self.length)
+        b[self.terms.negative] = self.beta
+        nonzero = np.flatnonzero((c != 0.0) | (b != 0.0))
+        self._add(nonzero, c[nonzero], b[nonzero])
+
+    def _add(self, positions: np.ndarray, c: np.ndarray, b: np.ndarray) -> None:
+        outputs, values = [self.scores], [c]
+        if self.capped:
+            outputs.append(self.beta_scores)
+            values.append(b)
+        self.cache.add_to(outputs, positions, values)
+
+    def _evaluate(self) -> Evaluation:
+        return evaluate(self.terms, DualPoint(self.alpha, self.beta), self.scores)
+
+    # -- rounds ---------------------------------------------------------------
+
+    def _solve_level(self, last: bool) -> None:
+        monitor = self.monitor
+        tol = monitor.tol if last else max(monitor.tol, _SAMPLE_TOL)
+        stalled = 0
+        while True:
+            now = self._evaluate()
+            before = self._gap()
+            self._record(now)
+            if last:
+                if self._relative_gap() <= tol and self.problem.kernel.dtype != np.float64:
+                    self._verify()
+                if monitor.check(self._best.primal, self._best_dual):
+                    return
+            elif self._relative_gap() <= tol or monitor.exhausted():
+                return
+            stalled = 0 if self._gap() < 0.9 * before else stalled + 1
+            if stalled:
+                self._sharp *= 0.3
+            if stalled >= _STALL:
+                return
+            goal = max(0.1 * self._gap(), 0.5 * tol * self._best.primal)
+            total = float(self.alpha.sum())
+            self._round(self._sharp * goal / total)
+
+    def _gap(self) -> float:
+        return np.inf if self._best is None else self._best.primal - self._best_dual
+
+    def _relative_gap(self) -> float:
+        return self._gap() / self._best.primal
+
+    def _record(self, now: Evaluation) -> None:
+        self._best_dual = max(self._best_dual, now.dual)
+        if self._best is None or now.primal < self._best.primal:
+            self._best = now
+            self._best_point = DualPoint(self.alpha.copy(), self.beta.copy())
+
+    def _round(self, eps: float) -> None:
+        work = self._load(*self._choose())
+        alpha, beta = self.alpha[work.alpha], self.beta[work.beta]
+        rows = work.positions
+        f, f_beta = self.scores[rows], self.beta_scores[rows]
+        terms, threshold = self.terms, self.terms.threshold
+        state = np.zeros(7)
+        if self.form == "norm":
+            state[0] = float((self.beta / terms.negative_weight) @ self.beta)
+        if self.capped:
+            state[1] = threshold.level(self.beta, terms.negative_weight)
+            state[2] = self.beta.sum()
+            state[3] = self.beta @ self.beta_scores[terms.negative]
+            state[4] = self.beta @ self.scores[terms.negative]
+        steps = _core.pair_steps(
+            work.gram,
+            alpha,
+            self._ridge[work.alpha],
+            self._upper[work.alpha],
+            beta,
+            terms.negative_weight[work.beta],
+            f,
+            f_beta,
+            state,
+            _FORMS[self.form],
+            1.0 + threshold.shift,
+            threshold.price,
+            eps,
+            max(1, self.monitor.max_iter - self.monitor.iteration),
+        )
+        self.monitor.iteration += steps
+        factor = state[5] if self.capped else 1.0
+        self._move(work, alpha, beta, factor, f, f_beta)
+
+    def _move(
+        self,
+        work: _Working,
+        alpha: np.ndarray,
+        beta: np.ndarray,
+        factor: float,
+        f: np.ndarray,
+        f_beta: np.ndarray,
+    ) -> None:
+        """Store the new variables and bring the scores of all rows up to date.
+
+        Every beta outside the working set was multiplied by `factor` on the way.
+        """
+        rows = work.positions
+        a, b = np.zeros(len(rows)), np.zeros(len(rows))
+        a[: len(alpha)] = alpha - self.alpha[work.alpha]
+        b[len(rows) - len(beta) :] = beta - factor * self.beta[work.beta]
+        self.beta *= factor
+        self.alpha[work.alpha] = alpha
+        self.beta[work.beta] = beta
+        self.scores -= (factor - 1.0) * self.beta_scores
+        self.beta_scores *= factor
+        changed = np.flatnonzero((a != 0.0) | (b != 0.0))
+        if not self.cache_has_room(len(changed)):
+            keep = np.zeros(len(self.order), dtype=bool)
+            keep[rows] = True
+            keep[np.flatnonzero(self._coefficients())] = True
+            self.cache.release(keep)
+        self._add(rows[changed], (a - b)[changed], b[changed])
+        self.scores[rows] = f
+        self.beta_scores[rows] = f_beta
+        self.monitor.passes += 1
+
+    def cache_has_room(self, count: int) -> bool:
+        return len(self.cache._free) >= count
+
+    def _choose(self) -> tuple[np.ndarray, np.ndarray]:
+        """Variables of the next restricted problem: alpha numbers, beta numbers."""
+        terms, alpha, beta = self.terms, self.alpha, self.beta
+        slope_a = 1.0 + terms.threshold.shift - self._ridge * alpha - self.scores[terms.positive]
+        slope_b = -self.scores[terms.negative]
+        if self.form == "norm":
+            norm = np.sqrt(float((beta / terms.negative_weight) @ beta))
+            slope_b += terms.threshold.price / norm * beta / terms.negative_weight
+        inside = beta > 0.0
+        average = float(slope_b @ beta) / float(beta.sum())
+        level_b = float(slope_b[inside].max()) if self.capped else average
+        level_a = average if self.form == "tied" else level_b
+        wants_a = np.where(alpha < self._upper, slope_a - level_a, -np.inf)
+        wants_a = np.where(alpha > 0.0, np.abs(slope_a - level_a), wants_a)
+        wants_b = np.where(inside, np.abs(slope_b - level_b), level_b - slope_b)
+        use_a = np.flatnonzero((alpha > 0.0) | (wants_a > 0.0))
+        new_b = np.flatnonzero(~inside & (wants_b > 0.0))
+        use_b = np.flatnonzero(inside)
+        new_b = _largest(new_b, wants_b[new_b], max(500, len(use_a) + len(use_b)))
+        use_b = np.concatenate([use_b, new_b])
+        if len(use_a) + len(use_b) > self._most:
+            use_a = _largest(use_a, wants_a[use_a], max(1, self._most // 2))
+            use_b = _largest(use_b, wants_b[use_b], max(1, self._most - len(use_a)))
+        return np.sort(use_a), np.sort(use_b)
+
+    def _load(self, use_a: np.ndarray, use_b: np.ndarray) -> _Working:
+        """Rows and kernel matrix of a restricted problem, from the last one if it can."""
+        terms = self.terms
+        positive, negative = terms.positive[use_a], terms.negative[use_b]
+        if self._all:
+            # Every row carries a beta; the positives come first.
+            others = np.setdiff1d(negative, positive)
+            rows = np.concatenate([positive, others])
+            use_b = rows
+        else:
+            rows = np.concatenate([positive, negative])
+        old = self._working
+        gram = np.empty((len(rows), len(rows)), dtype=self.problem.kernel.dtype)
+        if old is None:
+            gram[:] = self.cache.block(rows, rows)
+        else:
+            where = np.full(self.length, -1)
+            where[old.positions] = np.arange(len(old.positions))
+            known = where[rows] >= 0
+            have, lack = np.flatnonzero(known), np.flatnonzero(~known)
+            if len(lack) == 0 and len(have) == len(old.positions) and (have == where[rows]).all():
+                return old
+            source = where[rows[have]]
+            gram[np.ix_(have, have)] = old.gram[np.ix_(source, source)]
+            if len(lack):
+                block = self.cache.block(rows[lack], rows)
+                gram[lack] = block
+                gram[:, lack] = block.T
+        self._working = _Working(rows, use_a, use_b, gram)
+        return self._working
+
+    # -- float64 --------------------------------------------------------------
+
+    def _verify(self) -> None:
+        """Recompute what the certificate rests on with a float64 kernel."""
+        self.alpha[:], self.beta[:] = self._best_point.alpha, self._best_point.beta
+        narrow = self._evaluate()
+        c = self._coefficients()
+        support = np.flatnonzero(c)
+        exact = np.zeros(self.length, dtype=bool)
+        exact[self.terms.positive] = True
+        exact[support] = True
+        margin = 0.0
+        reach = narrow.threshold - self.terms.threshold.shift
+        done = np.zeros(self.length, dtype=bool)
+        while True:
+            # Rows below the threshold by more than the rounding seen do not count.
+            exact[self.terms.negative] |= self.scores[self.terms.negative] > reach - margin
+            todo = np.flatnonzero(exact & ~done)
+            if not len(todo):
+                break
+            wide = self._wide_scores(todo, support, c[support])
+            margin = max(margin, 10.0 * float(np.abs(wide - self.scores[todo]).max()))
+            self.scores[todo] = wide
+            done[todo] = True
+        self._best = None
+        self._best_dual = 0.0
+        self._working = self._working
+        self._record(self._evaluate())
+
+    def _wide_scores(
+        self, rows: np.ndarray, support: np.ndarray, c: np.ndarray, step: int = 1024
+    ) -> np.ndarray:
+        out = np.zeros(len(rows))
+        for start in range(0, len(rows), step):
+            chosen = self.order[rows[start : start + step]]
+            for first in range(0, len(support), step):
+                part = slice(first, first + step)
+                block = self.problem.kernel.wide_block(chosen, self.order[support[part]])
+                out[start : start + step] += block @ c[part]
+        return out
+
+    def _solution(self) -> KernelSolution:
+        problem, best = self.problem, self._best_point
+        alpha, beta = np.empty(len(best.alpha)), np.empty(len(best.beta))
+        alpha[self._by_positive], beta[self._by_negative] = best.alpha, best.beta
+        return KernelSolution.of(problem, DualPoint(alpha, beta), self._best)
+
+
+def problem_bounded(terms: TopTerms) -> bool:
+    return terms.loss.bounded
+
+
+def _sample_order(problem: KernelTopProblem) -> tuple[np.ndarray, list[int]]:
+    """Order of the rows, and how many of them each level uses."""
+    used = np.union1d(problem.positive, problem.negative)
+    n = len(used)
+    if n <= 2 * _SAMPLE:
+        return used, [n]
+    rng = np.random.default_rng(problem.seed)
+    positive = rng.permutation(problem.positive)
+    negative = rng.permutation(np.setdiff1d(used, problem.positive))
+    sizes = [n]
+    while sizes[0] > 2 * _SAMPLE:
+        sizes.insert(0, sizes[0] // _GROWTH)
+    order, levels, done_p, done_n = [], [], 0, 0
+    for size in sizes:
+        p = min(len(positive), max(round(len(positive) * size / n), min(200, size // 2)))
+        q = min(len(negative), max(round(len(negative) * size / n), min(200, size // 2)))
+        order += [positive[done_p:p], negative[done_n:q]]
+        done_p, done_n = p, q
+        levels.append(p + q)
+    return np.concatenate(order), levels
+
+
+def _largest(index: np.ndarray, values: np.ndarray, count: int) -> np.ndarray:
+    if len(index) <= count:
+        return index
+    return index[np.argpartition(-values, count - 1)[:count]]

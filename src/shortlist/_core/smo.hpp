@@ -327,4 +327,29 @@ void add_rows(const T* rows, std::size_t stride, const std::int64_t* slots,
   }
 }
 
+// out[to_rows, to_columns] = source[rows, columns]
+template <typename T>
+void gather(const T* source, std::size_t stride, const std::int64_t* rows, std::size_t n_rows,
+            const std::int64_t* columns, std::size_t n_columns, T* out, std::size_t out_stride,
+            const std::int64_t* to_rows, const std::int64_t* to_columns) {
+  for (std::size_t i = 0; i < n_rows; ++i) {
+    const T* from = source + static_cast<std::size_t>(rows[i]) * stride;
+    T* to = out + static_cast<std::size_t>(to_rows[i]) * out_stride;
+    for (std::size_t j = 0; j < n_columns; ++j) to[to_columns[j]] = from[columns[j]];
+  }
+}
+
+// out[rows, :] = block and out[:, rows] = block^T, in tiles that suit the cache.
+template <typename T>
+void mirror(const T* block, const std::int64_t* rows, std::size_t n_rows, T* out, std::size_t n) {
+  constexpr std::size_t kTile = 32;
+  for (std::size_t i = 0; i < n_rows; ++i)
+    std::copy(block + i * n, block + (i + 1) * n, out + static_cast<std::size_t>(rows[i]) * n);
+  for (std::size_t i = 0; i < n_rows; i += kTile) {
+    const std::size_t stop = std::min(n_rows, i + kTile);
+    for (std::size_t j = 0; j < n; ++j)
+      for (std::size_t k = i; k < stop; ++k) out[j * n + rows[k]] = block[k * n + j];
+  }
+}
+
 }  // namespace shortlist

@@ -18,6 +18,7 @@ void bind_pairs_of(nb::module_& m) {
   using namespace nb::literals;
   using Gram = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
   using In = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+  using Square = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
   using Slots = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
   using Out = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
   m.def(
@@ -61,6 +62,25 @@ void bind_pairs_of(nb::module_& m) {
                  out.data(), out.shape(0));
       },
       "rows"_a, "slots"_a, "coefficients"_a, "out"_a);
+  m.def(
+      "gather",
+      [](Gram source, Slots rows, Slots columns, Square out, Slots to_rows, Slots to_columns) {
+        if (rows.shape(0) != to_rows.shape(0) || columns.shape(0) != to_columns.shape(0))
+          throw std::invalid_argument("gather: array sizes do not match");
+        nb::gil_scoped_release release;
+        gather(source.data(), source.shape(1), rows.data(), rows.shape(0), columns.data(),
+               columns.shape(0), out.data(), out.shape(1), to_rows.data(), to_columns.data());
+      },
+      "source"_a, "rows"_a, "columns"_a, "out"_a, "to_rows"_a, "to_columns"_a);
+  m.def(
+      "mirror",
+      [](Gram block, Square out, Slots rows) {
+        if (block.shape(0) != rows.shape(0) || block.shape(1) != out.shape(0))
+          throw std::invalid_argument("mirror: array sizes do not match");
+        nb::gil_scoped_release release;
+        mirror(block.data(), rows.data(), rows.shape(0), out.data(), out.shape(0));
+      },
+      "block"_a, "out"_a, "rows"_a);
 }
 
 inline void bind_pairs(nb::module_& m) {

@@ -53,8 +53,8 @@ class RowCache:
         out = np.empty((len(rows), len(columns)), dtype=self.kernel.dtype)
         reach = int(columns.max()) + 1 if len(columns) else 0
         kept = self._filled[rows] >= reach
-        for part in _parts(np.flatnonzero(kept), _ROWS):
-            out[part] = self._rows[self._slot[rows[part]]][:, columns]
+        have = np.flatnonzero(kept)
+        _core.gather(self._rows, self._slot[rows[have]], columns, out, have, np.arange(len(columns)))
         self._compute(out, np.flatnonzero(~kept), rows, columns)
         return out
 

@@ -14,8 +14,15 @@ import numpy as np
 
 from .kernels import KernelMatrix
 from .losses import Loss
+from .row_cache import RowCache
 from .thresholds import Threshold
 from .top import TopTerms
+
+# Named in the error of a solver that lacks the scale coordinate.
+WITHOUT_COUPLING = (
+    "dual without caps that couple the rows (moving two rows at a time jams at their "
+    "corners, far from the optimum; k=1 and the squared-hinge PatMat have no such caps)"
+)
 
 
 @dataclass(frozen=True)
@@ -61,6 +68,8 @@ class KernelTopProblem(TopTerms):
         Of the sample a solver may start from, or of its random steps.
     start : DualPoint or None
         Dual variables of an earlier fit on the same rows.
+    rows : RowCache or None
+        Kernel rows of that fit; a solver may leave its own here.
     """
 
     def __init__(
@@ -76,8 +85,10 @@ class KernelTopProblem(TopTerms):
         cache_bytes: int,
         seed: int = 0,
         start: DualPoint | None = None,
+        rows: RowCache | None = None,
     ) -> None:
         super().__init__(positive, negative, weight, C, loss, threshold)
+        self.rows = rows
         self.kernel = kernel
         self.weight = weight
         self.C = C
@@ -90,10 +101,7 @@ class KernelTopProblem(TopTerms):
         """Capabilities that solvers ask for."""
         offers = {"kernel rows"}
         if self.threshold.form(self.negative_weight) in ("open", "norm"):
-            offers.add(
-                "dual without a cap that couples the rows (single pairs jam at its corners; "
-                "k=1 and the squared-hinge PatMat have none)"
-            )
+            offers.add(WITHOUT_COUPLING)
         return frozenset(offers)
 
 

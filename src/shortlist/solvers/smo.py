@@ -32,7 +32,6 @@ from ..certificate import Monitor
 from ..problems.row_cache import RowCache
 from ..problems.top import TopTerms
 from ..problems.top_kernel import DualPoint, Evaluation, KernelTopProblem, evaluate
-from ..projections import project_balanced
 from .solution import KernelSolution
 
 _SAMPLE = 1500
@@ -76,7 +75,11 @@ class _Rounds:
     def __init__(self, problem: KernelTopProblem, monitor: Monitor) -> None:
         self.problem = problem
         self.monitor = monitor
-        self.order, self.levels = _sample_order(problem)
+        if problem.rows is None:
+            self.order, self.levels = _sample_order(problem)
+        else:
+            self.order = problem.rows.order
+            self.levels = [len(self.order)]
         place = np.empty(problem.kernel.n_rows, dtype=np.intp)
         place[self.order] = np.arange(len(self.order))
         # Variables in the order of their rows, so that a sample is a prefix of both.
@@ -88,7 +91,9 @@ class _Rounds:
         self._alpha = np.zeros(len(self._positive))
         self._beta = np.zeros(len(self._negative))
         half = problem.cache_bytes // 3
-        self.cache = RowCache(problem.kernel, self.order, problem.cache_bytes - half)
+        self.cache = problem.rows or RowCache(
+            problem.kernel, self.order, problem.cache_bytes - half
+        )
         self._most = max(2, int(np.sqrt(half / problem.kernel.dtype.itemsize)))
         self._working: _Working | None = None
         self._best: Evaluation | None = None
@@ -107,7 +112,8 @@ class _Rounds:
                 self._enter(self.levels[-1])
                 self._repair()
                 self._record(self._evaluate())
-                self.monitor.check(self._best.primal, self._best_dual)
+                primal = min(self._best.primal, self.problem.value_at_zero)
+                self.monitor.check(primal, self._best_dual)
                 break
         return self._solution()
 
@@ -162,19 +168,14 @@ class _Rounds:
     def _repair(self) -> None:
         """Make the point feasible and put it at the best place of its ray."""
         terms = self.terms
-        alpha = np.minimum(self.alpha, self._upper)
-        if terms.cap is not None or alpha.sum() != self.beta.sum():
-            if terms.cap is None and self.beta.any() and not np.isfinite(self._upper).all():
-                self.beta *= alpha.sum() / self.beta.sum()
-            else:
-                alpha, self.beta[:] = project_balanced(
-                    alpha,
-                    self.beta * (alpha.sum() / max(self.beta.sum(), 1e-300)),
-                    upper=self._upper if problem_bounded(terms) else None,
-                    cap=terms.cap,
-                )
-        self.alpha[:] = alpha
+        np.minimum(self.alpha, self._upper, out=self.alpha)
+        total = float(self.alpha.sum())
+        self.beta *= total / float(self.beta.sum())
         self._rescore()
+        if terms.cap is not None:
+            ranking = np.argsort(-self.scores[terms.negative], kind="stable")
+            fill_caps(self.beta, terms.cap * total, ranking)
+            self._rescore()
         scale = self._evaluate().scale
         if scale > 0.0 and np.isfinite(scale):
             self.alpha *= scale
@@ -221,7 +222,8 @@ class _Rounds:
             if last:
                 if self._relative_gap() <= tol and self.problem.kernel.dtype != np.float64:
                     self._verify()
-                if monitor.check(self._best.primal, self._best_dual):
+                zero = self.problem.value_at_zero
+                if monitor.check(min(self._best.primal, zero), self._best_dual):
                     return
             elif self._relative_gap() <= tol or monitor.exhausted():
                 return
@@ -231,8 +233,9 @@ class _Rounds:
             if stalled >= _STALL:
                 return
             goal = max(0.1 * self._gap(), 0.5 * tol * self._best.primal)
-            total = float(self.alpha.sum())
-            self._round(self._sharp * goal / total)
+            eps = goal / float(self.alpha.sum())
+            # The norm makes the dual smooth in beta: the gap falls with the square.
+            self._round(self._sharp * (np.sqrt(eps) if self.form == "norm" else eps))
 
     def _gap(self) -> float:
         return np.inf if self._best is None else self._best.primal - self._best_dual
@@ -245,6 +248,7 @@ class _Rounds:
         if self._best is None or now.primal < self._best.primal:
             self._best = now
             self._best_point = DualPoint(self.alpha.copy(), self.beta.copy())
+            self._best_scores = (self.scores.copy(), self.beta_scores.copy())
 
     def _round(self, eps: float) -> None:
         work = self._load(*self._choose())
@@ -364,11 +368,10 @@ class _Rounds:
             if len(lack) == 0 and len(have) == len(old.positions) and (have == where[rows]).all():
                 return old
             source = where[rows[have]]
-            gram[np.ix_(have, have)] = old.gram[np.ix_(source, source)]
+            _core.gather(old.gram, source, source, gram, have, have)
             if len(lack):
                 block = self.cache.block(rows[lack], rows)
-                gram[lack] = block
-                gram[:, lack] = block.T
+                _core.mirror(block, gram, lack)
         self._working = _Working(rows, use_a, use_b, gram)
         return self._working
 
@@ -377,6 +380,7 @@ class _Rounds:
     def _verify(self) -> None:
         """Recompute what the certificate rests on with a float64 kernel."""
         self.alpha[:], self.beta[:] = self._best_point.alpha, self._best_point.beta
+        self.scores[:], self.beta_scores[:] = self._best_scores
         narrow = self._evaluate()
         c = self._coefficients()
         support = np.flatnonzero(c)
@@ -398,7 +402,6 @@ class _Rounds:
             done[todo] = True
         self._best = None
         self._best_dual = 0.0
-        self._working = self._working
         self._record(self._evaluate())
 
     def _wide_scores(
@@ -417,11 +420,21 @@ class _Rounds:
         problem, best = self.problem, self._best_point
         alpha, beta = np.empty(len(best.alpha)), np.empty(len(best.beta))
         alpha[self._by_positive], beta[self._by_negative] = best.alpha, best.beta
-        return KernelSolution.of(problem, DualPoint(alpha, beta), self._best)
+        scores = np.zeros(problem.kernel.n_rows)
+        scores[self.order] = self._best_scores[0]
+        problem.rows = self.cache
+        return KernelSolution.of(problem, DualPoint(alpha, beta), self._best, scores)
 
 
-def problem_bounded(terms: TopTerms) -> bool:
-    return terms.loss.bounded
+def fill_caps(beta: np.ndarray, cap: np.ndarray, ranking: np.ndarray) -> None:
+    """Cut `beta` at `cap` and put what is cut off first on the rows in use, then by rank."""
+    total = float(beta.sum())
+    np.minimum(beta, cap, out=beta)
+    used = beta > 0.0
+    for rows in (ranking[used[ranking]], ranking[~used[ranking]]):
+        room = cap[rows] - beta[rows]
+        missing = total - float(beta.sum())
+        beta[rows] += np.clip(missing - (np.cumsum(room) - room), 0.0, room)
 
 
 def _sample_order(problem: KernelTopProblem) -> tuple[np.ndarray, list[int]]:

@@ -21,6 +21,8 @@ class Solution:
         Threshold of the negatives' scores under `w`.
     primal : float
         Its objective.
+    score_scale : float
+        Largest absolute score of a negative.
     top_negative : int
         Row with the largest dual weight among the negatives, -1 if unknown.
     """
@@ -28,6 +30,7 @@ class Solution:
     w: np.ndarray
     threshold: float
     primal: float
+    score_scale: float = 0.0
     top_negative: int = -1
 
 
@@ -39,6 +42,8 @@ class KernelSolution:
     ----------
     coefficients : ndarray
         One per training row, alpha minus beta.
+    scores : ndarray
+        One per training row; undefined for rows of weight zero.
     threshold : float
         Threshold of the training scores.
     primal : float
@@ -50,6 +55,7 @@ class KernelSolution:
     """
 
     coefficients: np.ndarray
+    scores: np.ndarray
     threshold: float
     primal: float
     point: DualPoint
@@ -57,13 +63,18 @@ class KernelSolution:
 
     @classmethod
     def of(
-        cls, problem: KernelTopProblem, point: DualPoint, evaluation: Evaluation
+        cls,
+        problem: KernelTopProblem,
+        point: DualPoint,
+        evaluation: Evaluation,
+        scores: np.ndarray,
     ) -> KernelSolution:
         """Make the model of a dual point; the zero model where that is better."""
         top = int(problem.negative[np.argmax(point.beta)])
         c = np.zeros(problem.kernel.n_rows)
         if problem.value_at_zero < evaluation.primal:
-            return cls(c, problem.threshold_at_zero, problem.value_at_zero, point, top)
+            t = problem.threshold_at_zero
+            return cls(c, np.zeros_like(c), t, problem.value_at_zero, point, top)
         c[problem.positive] += point.alpha
         c[problem.negative] -= point.beta
-        return cls(c, evaluation.threshold, evaluation.primal, point, top)
+        return cls(c, scores, evaluation.threshold, evaluation.primal, point, top)

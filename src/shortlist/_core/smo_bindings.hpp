@@ -1,5 +1,6 @@
 // Python access to the pair steps. `state` holds [norm2, m, total, bb, bf, scaled,
-// violation] and is updated in place.
+// violation] and is updated in place. Kernel entries are never converted: a silent copy to
+// float32 would cost digits.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -50,7 +51,7 @@ void bind_pairs_of(nb::module_& m) {
         s[6] = solver.violation;
         return steps;
       },
-      "gram"_a, "alpha"_a, "ridge"_a, "upper"_a, "beta"_a, "omega"_a, "f"_a, "f_beta"_a,
+      "gram"_a.noconvert(), "alpha"_a, "ridge"_a, "upper"_a, "beta"_a, "omega"_a, "f"_a, "f_beta"_a,
       "state"_a, "mode"_a, "lin"_a, "price"_a, "eps"_a, "max_steps"_a, "seed"_a = 0);
   m.def(
       "add_rows",
@@ -61,7 +62,7 @@ void bind_pairs_of(nb::module_& m) {
         add_rows(rows.data(), rows.shape(1), slots.data(), coefficients.data(), slots.shape(0),
                  out.data(), out.shape(0));
       },
-      "rows"_a, "slots"_a, "coefficients"_a, "out"_a);
+      "rows"_a.noconvert(), "slots"_a, "coefficients"_a, "out"_a);
   m.def(
       "gather",
       [](Gram source, Slots rows, Slots columns, Square out, Slots to_rows, Slots to_columns) {
@@ -71,7 +72,7 @@ void bind_pairs_of(nb::module_& m) {
         gather(source.data(), source.shape(1), rows.data(), rows.shape(0), columns.data(),
                columns.shape(0), out.data(), out.shape(1), to_rows.data(), to_columns.data());
       },
-      "source"_a, "rows"_a, "columns"_a, "out"_a, "to_rows"_a, "to_columns"_a);
+      "source"_a.noconvert(), "rows"_a, "columns"_a, "out"_a.noconvert(), "to_rows"_a, "to_columns"_a);
   m.def(
       "mirror",
       [](Gram block, Square out, Slots rows) {
@@ -80,7 +81,7 @@ void bind_pairs_of(nb::module_& m) {
         nb::gil_scoped_release release;
         mirror(block.data(), rows.data(), rows.shape(0), out.data(), out.shape(0));
       },
-      "block"_a, "out"_a, "rows"_a);
+      "block"_a.noconvert(), "out"_a.noconvert(), "rows"_a);
 }
 
 inline void bind_pairs(nb::module_& m) {

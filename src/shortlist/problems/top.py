@@ -80,15 +80,10 @@ class TopTerms:
         return self.loss.total(np.full(len(self.c), t), self.c)
 
     def dual_along_ray(
-        self, alpha: np.ndarray, beta: np.ndarray | None, squared_norm: float
+        self, alpha: np.ndarray, squared_norm: float, penalty: float
     ) -> RayMaximum:
-        """Maximise the dual along the ray of a feasible point.
-
-        `beta` may be None where the threshold has no penalty.
-        """
-        linear = float(alpha.sum())
-        if beta is not None:
-            linear -= self.threshold.penalty(beta, self.negative_weight)
+        """Maximise the dual along the ray of a feasible point, given its psi."""
+        linear = float(alpha.sum()) - penalty
         quadratic = 0.5 * self.loss.ridge * float((alpha / self.c) @ alpha) + 0.5 * squared_norm
         if linear <= 0.0:
             return RayMaximum(0.0, 0.0)
@@ -107,6 +102,11 @@ class TopProblem(TopTerms):
         All training rows, both classes.
     positive, negative, weight, C, loss, threshold
         As in :class:`TopTerms`.
+
+    Attributes
+    ----------
+    start : ndarray or None
+        A model to start from, where there is one.
     """
 
     def __init__(
@@ -121,13 +121,15 @@ class TopProblem(TopTerms):
     ) -> None:
         super().__init__(positive, negative, weight, C, loss, threshold)
         self.rows = rows
+        self.start: np.ndarray | None = None
 
     @property
     def offers(self) -> frozenset[str]:
         """Capabilities that solvers ask for."""
+        offers = {"working set of linear rows"}
         if isinstance(self.threshold, TopMean):
-            return frozenset({"working set of linear rows", "dual projection"})
-        return frozenset({"surrogate quantile of linear rows"})
+            offers.add("dual projection")
+        return frozenset(offers)
 
     def split_scores(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Score every row once; return the positives' and the negatives' scores."""
@@ -152,8 +154,6 @@ class TopProblem(TopTerms):
         """Primal value of `w` for a known threshold."""
         return 0.5 * float(w @ w) + self.loss.total(t - positive_scores, self.c)
 
-    def dual_ray(
-        self, alpha: np.ndarray, w: np.ndarray, beta: np.ndarray | None = None
-    ) -> RayMaximum:
+    def dual_ray(self, alpha: np.ndarray, w: np.ndarray, penalty: float = 0.0) -> RayMaximum:
         """Maximise the dual along the ray of a feasible point whose model is `w`."""
-        return self.dual_along_ray(alpha, beta, float(w @ w))
+        return self.dual_along_ray(alpha, float(w @ w), penalty)

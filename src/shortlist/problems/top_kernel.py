@@ -112,5 +112,6 @@ def evaluate(terms: TopTerms, point: DualPoint, scores: np.ndarray) -> Evaluatio
     squared_norm = max(squared_norm, 0.0)
     t = terms.threshold.value(negative_scores, terms.negative_weight)
     primal = 0.5 * squared_norm + terms.loss.total(t - positive_scores, terms.c)
-    ray = terms.dual_along_ray(point.alpha, point.beta, squared_norm)
+    penalty = terms.threshold.penalty(point.beta, terms.negative_weight)
+    ray = terms.dual_along_ray(point.alpha, squared_norm, penalty)
     return Evaluation(primal, ray.value, t, ray.scale)

@@ -23,6 +23,7 @@ kernelized SVM" (2020).
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -235,7 +236,7 @@ class _Rounds:
             goal = max(0.1 * self._gap(), 0.5 * tol * self._best.primal)
             eps = goal / float(self.alpha.sum())
             # The norm makes the dual smooth in beta: the gap falls with the square.
-            self._round(self._sharp * (np.sqrt(eps) if self.form == "norm" else eps))
+            self._round(self._sharp * (math.sqrt(eps) if self.form == "norm" else eps))
 
     def _gap(self) -> float:
         return np.inf if self._best is None else self._best.primal - self._best_dual

@@ -48,6 +48,9 @@ class KernelSolution:
         Threshold of the training scores.
     primal : float
         Its objective.
+    score_scale : float
+        Largest absolute score of a row of the threshold, raised by the rounding of a
+        float32 kernel over that of float64.
     point : DualPoint
         The dual variables.
     top_negative : int
@@ -58,6 +61,7 @@ class KernelSolution:
     scores: np.ndarray
     threshold: float
     primal: float
+    score_scale: float
     point: DualPoint
     top_negative: int
 
@@ -74,7 +78,10 @@ class KernelSolution:
         c = np.zeros(problem.kernel.n_rows)
         if problem.value_at_zero < evaluation.primal:
             t = problem.threshold_at_zero
-            return cls(c, np.zeros_like(c), t, problem.value_at_zero, point, top)
+            return cls(c, np.zeros_like(c), t, problem.value_at_zero, 0.0, point, top)
         c[problem.positive] += point.alpha
         c[problem.negative] -= point.beta
-        return cls(c, scores, evaluation.threshold, evaluation.primal, point, top)
+        scale = float(np.abs(scores[problem.negative]).max())
+        if problem.kernel.dtype == np.float32:
+            scale *= 1e5
+        return cls(c, scores, evaluation.threshold, evaluation.primal, scale, point, top)

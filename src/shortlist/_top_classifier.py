@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._fit import ROW_DTYPES, BinaryData, check_choice, check_number, solve, validate_binary
 from .certificate import Certificate, Check
-from .problems.kernels import KernelFunction, KernelMatrix, kernel_function
+from .problems.kernels import KernelFunction, KernelMatrix, kernel_function, merge_duplicates
 from .problems.losses import LOSSES
 from .problems.operators import as_rows
 from .problems.thresholds import Threshold
@@ -103,6 +103,8 @@ class TopClassifier(ClassifierMixin, BaseEstimator):
         check_choice("loss", self.loss, LOSSES)
         check_number("cache_size", self.cache_size, above=0.0)
         data = validate_binary(self, X, y, sample_weight)
+        if not self._linear() and not self._precomputed():
+            data = merged(data)
         threshold, ranked = self._threshold(data)
         terms = (data.positive, ranked, data.weight, float(self.C), LOSSES[self.loss], threshold)
         if self._linear():
@@ -136,10 +138,13 @@ class TopClassifier(ClassifierMixin, BaseEstimator):
             and self.solver not in _KERNEL_SOLVERS
         )
 
+    def _precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
     def _kernel_problem(self, data: BinaryData, terms: tuple) -> KernelTopProblem:
         X = data.X
         self._kernel = None
-        if isinstance(self.kernel, str) and self.kernel == "precomputed":
+        if self._precomputed():
             if sparse.issparse(X) or X.shape[0] != X.shape[1]:
                 kind = "sparse" if sparse.issparse(X) else "dense"
                 raise ValueError(
@@ -148,7 +153,12 @@ class TopClassifier(ClassifierMixin, BaseEstimator):
                 )
         else:
             self._kernel = kernel_function(
-                self.kernel, X, gamma=self.gamma, degree=self.degree, coef0=self.coef0
+                self.kernel,
+                X,
+                gamma=self.gamma,
+                degree=self.degree,
+                coef0=self.coef0,
+                weight=data.weight,
             )
         problem = KernelTopProblem(
             KernelMatrix(X, self._kernel),
@@ -172,7 +182,7 @@ class TopClassifier(ClassifierMixin, BaseEstimator):
                   self.random_state)).encode()
         )  # fmt: skip
         for part in (*parts, data.positive, ranked, data.weight):
-            digest.update(np.ascontiguousarray(part))
+            digest.update(np.ascontiguousarray(part).data.cast("B"))
         return digest.hexdigest()
 
     def _last_model(self, data: BinaryData) -> np.ndarray | None:
@@ -188,7 +198,8 @@ class TopClassifier(ClassifierMixin, BaseEstimator):
 
     def _keep_model(self, solution: Solution | KernelSolution, data: BinaryData) -> None:
         for name in ("coef_", "intercept_", "support_", "dual_coef_", "support_vectors_"):
-            vars(self).pop(name, None)
+            if name in vars(self):
+                delattr(self, name)
         if isinstance(solution, Solution):
             self.coef_ = solution.w[None, :]
             return
@@ -261,7 +272,14 @@ class TopClassifier(ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
-        precomputed = isinstance(self.kernel, str) and self.kernel == "precomputed"
-        tags.input_tags.sparse = not precomputed
-        tags.input_tags.pairwise = precomputed
+        tags.input_tags.sparse = not self._precomputed()
+        tags.input_tags.pairwise = self._precomputed()
         return tags
+
+
+def merged(data: BinaryData) -> BinaryData:
+    """Return the data with identical rows of a class counted as one."""
+    weight = data.weight.copy()
+    positive = merge_duplicates(data.X, data.positive, weight)
+    negative = merge_duplicates(data.X, data.negative, weight)
+    return BinaryData(data.X, data.classes, positive, negative, weight)

@@ -33,7 +33,8 @@ class TopPush(TopClassifier):
               \frac1k \sum_{j=1}^{k} s^-_{(j)} - s_i \Bigr)
 
     where :math:`s = w \cdot \phi(x)` are the scores, with :math:`\phi` the features or
-    the feature map of a kernel, and :math:`s^-_{(1)} \ge s^-_{(2)} \ge \dots` are the scores of the negatives.
+    the feature map of a kernel, and :math:`s^-_{(1)} \ge s^-_{(2)} \ge \dots` those of
+    the negatives.
     ``k=1`` is TopPush, an integer ``k > 1`` is TopPushK, a fraction is
     :math:`\tau`-FPL. No intercept is learned: the threshold moves with the scores.
     Every fit ends with a duality-gap certificate and stops on it.
@@ -384,7 +385,7 @@ class PatMat(TopClassifier):
         check_choice("cutoff", self.cutoff, ("quantile", "surrogate"))
         rows = data.negative
         if self.quantile == "all":
-            rows = np.union1d(data.positive, data.negative)
+            rows = np.concatenate([data.positive, data.negative])
         mass = float(self.tau) * float(data.weight[rows].sum())
         return SurrogateQuantile(LOSSES[self.loss], float(self.theta), mass), rows
 

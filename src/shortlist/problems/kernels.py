@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 from collections.abc import Callable
 from numbers import Real
 from typing import Any
@@ -10,6 +11,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.metrics import pairwise
+
+from .operators import as_rows
 
 KernelFunction = Callable[[Any, Any], np.ndarray]
 
@@ -21,6 +24,23 @@ def tanimoto_kernel(X: Any, Y: Any) -> np.ndarray:
     return _ratio(inner, squares[0].reshape(-1, 1) + squares[1].reshape(1, -1) - inner)
 
 
+def laplacian_kernel(X: Any, Y: Any, gamma: float) -> np.ndarray:
+    r"""Laplacian kernel, :math:`\exp(-\gamma \|x - y\|_1)`."""
+    return np.exp(-gamma * _manhattan(X, Y))
+
+
+def _manhattan(X: Any, Y: Any) -> np.ndarray:
+    # scikit-learn's sparse distance takes 32-bit indices only.
+    return pairwise.manhattan_distances(*(_narrow_indices(A) for A in (X, Y)))
+
+
+def _narrow_indices(A: Any) -> Any:
+    if not sparse.issparse(A) or A.indices.dtype == np.int32:
+        return A
+    parts = (A.data, A.indices.astype(np.int32), A.indptr.astype(np.int32))
+    return sparse.csr_array(parts, shape=A.shape)
+
+
 def minmax_kernel(X: Any, Y: Any) -> np.ndarray:
     r"""Min-max kernel of non-negative rows, :math:`\sum\min(x, y) / \sum\max(x, y)`."""
     for A in (X, Y):
@@ -30,7 +50,7 @@ def minmax_kernel(X: Any, Y: Any) -> np.ndarray:
                 f"kernel='minmax' needs non-negative features, but X holds {lowest:g}: "
                 "use counts or shift the columns, for example with MinMaxScaler."
             )
-    distance = pairwise.manhattan_distances(X, Y)
+    distance = _manhattan(X, Y)
     sums = np.asarray(X.sum(1)).reshape(-1, 1) + np.asarray(Y.sum(1)).reshape(1, -1)
     return _ratio(sums - distance, sums + distance)
 
@@ -64,7 +84,7 @@ _KERNELS: dict[str, tuple[Callable[..., np.ndarray], tuple[str, ...], bool]] = {
     "rbf": (rbf_kernel, ("gamma",), True),
     "poly": (pairwise.polynomial_kernel, ("gamma", "degree", "coef0"), True),
     "sigmoid": (pairwise.sigmoid_kernel, ("gamma", "coef0"), True),
-    "laplacian": (pairwise.laplacian_kernel, ("gamma",), True),
+    "laplacian": (laplacian_kernel, ("gamma",), True),
     "chi2": (pairwise.chi2_kernel, ("gamma",), False),
     "tanimoto": (tanimoto_kernel, (), True),
     "minmax": (minmax_kernel, (), True),
@@ -80,6 +100,7 @@ def kernel_function(
     gamma: str | float = "scale",
     degree: int = 3,
     coef0: float = 0.0,
+    weight: np.ndarray | None = None,
 ) -> KernelFunction:
     """Bind a kernel's parameters to training rows.
 
@@ -93,6 +114,8 @@ def kernel_function(
         is ``1 / n_features``.
     gamma, degree, coef0
         Parameters as in :class:`sklearn.svm.SVC`.
+    weight : ndarray or None
+        Multiplicity of the rows, for the variance.
 
     Returns
     -------
@@ -111,24 +134,65 @@ def kernel_function(
         )
     values = {"degree": degree, "coef0": coef0}
     if "gamma" in takes:
-        values["gamma"] = _gamma(gamma, X)
+        values["gamma"] = _gamma(gamma, X, weight)
     chosen = {name: values[name] for name in takes}
     return functools.partial(function, **chosen)
 
 
-def _gamma(gamma: str | float, X: Any) -> float:
-    if gamma == "auto":
+def _gamma(gamma: str | float, X: Any, weight: np.ndarray | None) -> float:
+    if isinstance(gamma, str) and gamma == "auto":
         return 1.0 / X.shape[1]
-    if gamma == "scale":
-        if sparse.issparse(X):
-            mean = float(X.mean(dtype=np.float64))
-            variance = float(X.multiply(X).mean(dtype=np.float64)) - mean * mean
-        else:
-            variance = float(X.var(dtype=np.float64))
+    if isinstance(gamma, str) and gamma == "scale":
+        weight = np.ones(X.shape[0]) if weight is None else weight
+        entries = X.shape[1] * float(weight.sum())
+        rows = as_rows(X)
+        mean = float(rows.combine(weight).sum()) / entries
+        # Around zero, then around the mean: constant data must give exactly zero.
+        square = float(weight @ rows.squared_norms()) / entries
+        variance = square - mean * mean
+        if variance <= 1e-10 * square:
+            variance = 0.0
         return 1.0 / (X.shape[1] * variance) if variance > 0.0 else 1.0
-    if isinstance(gamma, Real) and not isinstance(gamma, bool) and 0.0 < gamma < np.inf:
+    if isinstance(gamma, Real) and not isinstance(gamma, bool) and 0.0 < float(gamma) < np.inf:
         return float(gamma)
     raise ValueError(f"gamma must be 'scale', 'auto' or a positive number, got gamma={gamma!r}.")
+
+
+def merge_duplicates(X: Any, rows: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Keep one of every set of identical rows and give it the weight of all.
+
+    Weights are multiplicities, so the problem stays the same, with fewer variables and
+    none of the flat directions that copies bring. The rows come back in an order that
+    depends on their contents only.
+
+    Parameters
+    ----------
+    X : {ndarray, csr matrix}
+        All rows.
+    rows : ndarray of int
+        Rows of one class.
+    weight : ndarray
+        Multiplicities, changed in place.
+
+    Returns
+    -------
+    ndarray of int
+        The rows kept.
+    """
+    if sparse.issparse(X):
+        X = X.sorted_indices() if not X.has_sorted_indices else X
+        bytes_of = [
+            X.indices[a:b].tobytes() + X.data[a:b].tobytes()
+            for a, b in zip(X.indptr[rows], X.indptr[rows + 1], strict=True)
+        ]
+        digests = [hashlib.blake2b(b, digest_size=16).digest() for b in bytes_of]
+    else:
+        digests = [hashlib.blake2b(X[i].tobytes(), digest_size=16).digest() for i in rows]
+    _, first, group = np.unique(np.array(digests), return_index=True, return_inverse=True)
+    total = np.bincount(group, weights=weight[rows])
+    weight[rows] = 0.0
+    weight[rows[first]] = total
+    return rows[first]
 
 
 class KernelMatrix:

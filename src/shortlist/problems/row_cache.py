@@ -54,7 +54,9 @@ class RowCache:
         reach = int(columns.max()) + 1 if len(columns) else 0
         kept = self._filled[rows] >= reach
         have = np.flatnonzero(kept)
-        _core.gather(self._rows, self._slot[rows[have]], columns, out, have, np.arange(len(columns)))
+        _core.gather(
+            self._rows, self._slot[rows[have]], columns, out, have, np.arange(len(columns))
+        )
         self._compute(out, np.flatnonzero(~kept), rows, columns)
         return out
 

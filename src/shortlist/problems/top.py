@@ -79,9 +79,7 @@ class TopTerms:
         t = self.threshold_at_zero
         return self.loss.total(np.full(len(self.c), t), self.c)
 
-    def dual_along_ray(
-        self, alpha: np.ndarray, squared_norm: float, penalty: float
-    ) -> RayMaximum:
+    def dual_along_ray(self, alpha: np.ndarray, squared_norm: float, penalty: float) -> RayMaximum:
         """Maximise the dual along the ray of a feasible point, given its psi."""
         linear = float(alpha.sum()) - penalty
         quadratic = 0.5 * self.loss.ridge * float((alpha / self.c) @ alpha) + 0.5 * squared_norm

@@ -52,15 +52,18 @@ class Pair:
         return np.inf if worst >= 0.0 else -1.0 / worst
 
     def product(self, step: float = 0.0) -> float:
+        """Sum of the products after a step."""
         if step == 0.0:
             return float(self.a @ self.b)
         return float((self.a + step * self.da) @ (self.b + step * self.db))
 
     def move(self, step: float) -> None:
+        """Take the step."""
         self.a = self.a + step * self.da
         self.b = self.b + step * self.db
 
     def target(self, mu: float, second_order: float) -> np.ndarray:
+        """Return the change wanted of each product, less a share of the last step squared."""
         out = mu * self.weight - self.a * self.b
         if second_order:
             out -= second_order * (self.da * self.db)

@@ -31,6 +31,7 @@ import numpy as np
 from .. import _core
 from ..certificate import Monitor
 from ..problems.row_cache import RowCache
+from ..problems.thresholds import TopMean
 from ..problems.top import TopTerms
 from ..problems.top_kernel import DualPoint, Evaluation, KernelTopProblem, evaluate
 from .solution import KernelSolution
@@ -97,7 +98,7 @@ class _Rounds:
         )
         self._most = max(2, int(np.sqrt(half / problem.kernel.dtype.itemsize)))
         self._working: _Working | None = None
-        self._best: Evaluation | None = None
+        self._best = Evaluation(np.inf, 0.0, 0.0, 0.0)
 
     def run(self) -> KernelSolution:
         warm = self.problem.start is not None
@@ -105,7 +106,7 @@ class _Rounds:
             last = level == self.levels[-1]
             self._enter(level)
             if not self._alpha.any():
-                self._start_level(warm)
+                self._start_level()
             else:
                 self._repair()
             self._solve_level(last)
@@ -113,8 +114,7 @@ class _Rounds:
                 self._enter(self.levels[-1])
                 self._repair()
                 self._record(self._evaluate())
-                primal = min(self._best.primal, self.problem.value_at_zero)
-                self.monitor.check(primal, self._best_dual)
+                self.monitor.check(self._primal(), self._best_dual)
                 break
         return self._solution()
 
@@ -144,13 +144,14 @@ class _Rounds:
         self._upper = np.full(len(positive), np.inf) if bound is None else bound
         self._all = len(negative) == length
         self._working = None
-        self._best_dual, self._best, self._sharp = 0.0, None, 1.0
+        self._forget_best()
+        self._sharp = 1.0
 
-    def _start_level(self, warm: bool) -> None:
+    def _start_level(self) -> None:
         """Uniform alpha; beta on the negatives nearest to the positives' mean."""
         terms = self.terms
-        if warm:
-            start = self.problem.start
+        start = self.problem.start
+        if start is not None:
             self.alpha[:] = start.alpha[self._by_positive]
             self.beta[:] = start.beta[self._by_negative]
             self._repair()
@@ -158,7 +159,8 @@ class _Rounds:
         self.alpha[:] = terms.c
         self._rescore()
         nearness = self.scores[terms.negative]
-        mass = terms.threshold.mass if self.form in ("norm", "priced") else 2 * terms.threshold.k
+        threshold = terms.threshold
+        mass = 2.0 * threshold.k if isinstance(threshold, TopMean) else threshold.mass
         order = np.argsort(-nearness, kind="stable")
         reach = np.searchsorted(np.cumsum(terms.negative_weight[order]), max(30.0, mass))
         near = order[: int(reach) + 1]
@@ -223,8 +225,7 @@ class _Rounds:
             if last:
                 if self._relative_gap() <= tol and self.problem.kernel.dtype != np.float64:
                     self._verify()
-                zero = self.problem.value_at_zero
-                if monitor.check(min(self._best.primal, zero), self._best_dual):
+                if monitor.check(self._primal(), self._best_dual):
                     return
             elif self._relative_gap() <= tol or monitor.exhausted():
                 return
@@ -238,15 +239,23 @@ class _Rounds:
             # The norm makes the dual smooth in beta: the gap falls with the square.
             self._round(self._sharp * (math.sqrt(eps) if self.form == "norm" else eps))
 
+    def _forget_best(self) -> None:
+        self._best, self._best_dual = Evaluation(np.inf, 0.0, 0.0, 0.0), 0.0
+
+    def _primal(self) -> float:
+        """Best primal value; the zero model is always a candidate."""
+        return min(self._best.primal, self.terms.value_at_zero)
+
     def _gap(self) -> float:
-        return np.inf if self._best is None else self._best.primal - self._best_dual
+        return self._best.primal - self._best_dual
 
     def _relative_gap(self) -> float:
-        return self._gap() / self._best.primal
+        primal = self._primal()
+        return (primal - self._best_dual) / primal
 
     def _record(self, now: Evaluation) -> None:
         self._best_dual = max(self._best_dual, now.dual)
-        if self._best is None or now.primal < self._best.primal:
+        if now.primal < self._best.primal:
             self._best = now
             self._best_point = DualPoint(self.alpha.copy(), self.beta.copy())
             self._best_scores = (self.scores.copy(), self.beta_scores.copy())
@@ -330,9 +339,14 @@ class _Rounds:
             norm = np.sqrt(float((beta / terms.negative_weight) @ beta))
             slope_b += terms.threshold.price / norm * beta / terms.negative_weight
         inside = beta > 0.0
-        average = float(slope_b @ beta) / float(beta.sum())
-        level_b = float(slope_b[inside].max()) if self.capped else average
-        level_a = average if self.form == "tied" else level_b
+        # Slope at which a row may join: that of the scale of all beta, and, where only
+        # rows of the threshold trade among themselves, that of the least of them.
+        total = float(slope_b @ beta)
+        if self.form == "priced":
+            total += terms.threshold.price * terms.threshold.level(beta, terms.negative_weight)
+        level_a = level_b = total / float(beta.sum())
+        if self.form == "tied":
+            level_b = float(slope_b[inside].max())
         wants_a = np.where(alpha < self._upper, slope_a - level_a, -np.inf)
         wants_a = np.where(alpha > 0.0, np.abs(slope_a - level_a), wants_a)
         wants_b = np.where(inside, np.abs(slope_b - level_b), level_b - slope_b)
@@ -401,8 +415,7 @@ class _Rounds:
             margin = max(margin, 10.0 * float(np.abs(wide - self.scores[todo]).max()))
             self.scores[todo] = wide
             done[todo] = True
-        self._best = None
-        self._best_dual = 0.0
+        self._forget_best()
         self._record(self._evaluate())
 
     def _wide_scores(
@@ -440,13 +453,13 @@ def fill_caps(beta: np.ndarray, cap: np.ndarray, ranking: np.ndarray) -> None:
 
 def _sample_order(problem: KernelTopProblem) -> tuple[np.ndarray, list[int]]:
     """Order of the rows, and how many of them each level uses."""
-    used = np.union1d(problem.positive, problem.negative)
-    n = len(used)
+    others = problem.negative[~np.isin(problem.negative, problem.positive)]
+    n = len(problem.positive) + len(others)
     if n <= 2 * _SAMPLE:
-        return used, [n]
+        return np.concatenate([problem.positive, others]), [n]
     rng = np.random.default_rng(problem.seed)
     positive = rng.permutation(problem.positive)
-    negative = rng.permutation(np.setdiff1d(used, problem.positive))
+    negative = rng.permutation(others)
     sizes = [n]
     while sizes[0] > 2 * _SAMPLE:
         sizes.insert(0, sizes[0] // _GROWTH)

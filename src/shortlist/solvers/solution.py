@@ -76,7 +76,8 @@ class KernelSolution:
         """Make the model of a dual point; the zero model where that is better."""
         top = int(problem.negative[np.argmax(point.beta)])
         c = np.zeros(problem.kernel.n_rows)
-        if problem.value_at_zero < evaluation.primal:
+        # Coefficients may also cancel to a zero model, up to rounding.
+        if problem.value_at_zero <= evaluation.primal * (1.0 + 1e-12):
             t = problem.threshold_at_zero
             return cls(c, np.zeros_like(c), t, problem.value_at_zero, 0.0, point, top)
         c[problem.positive] += point.alpha

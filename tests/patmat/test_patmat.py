@@ -73,7 +73,11 @@ def test_empirical_cut(scores, tau, seed):
 
 
 @settings(max_examples=20, deadline=None)
-@given(tau=st.floats(0.02, 0.6), quantile=st.sampled_from(["negatives", "all"]), seed=st.integers(0, 50))
+@given(
+    tau=st.floats(0.02, 0.6),
+    quantile=st.sampled_from(["negatives", "all"]),
+    seed=st.integers(0, 50),
+)
 def test_rate_holds_on_the_training_rows(tau, quantile, seed):
     X, y = random_data(seed=seed)
     for options in ({}, {"kernel": "rbf"}):

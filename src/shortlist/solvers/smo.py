@@ -41,6 +41,8 @@ _GROWTH = 4
 _SAMPLE_TOL = 1e-2
 _FORMS = {"open": 0, "norm": 1, "tied": 2, "priced": 3}
 _STALL = 30
+_STALL_CROWDED = 1000
+_STEPS_PER_ROW = 100
 
 
 def smo(problem: KernelTopProblem, monitor: Monitor) -> KernelSolution:
@@ -145,7 +147,7 @@ class _Rounds:
         self._all = len(negative) == length
         self._working = None
         self._forget_best()
-        self._sharp = 1.0
+        self._sharp, self._crowded = 1.0, False
 
     def _start_level(self) -> None:
         """Uniform alpha; beta on the negatives nearest to the positives' mean."""
@@ -217,7 +219,7 @@ class _Rounds:
     def _solve_level(self, last: bool) -> None:
         monitor = self.monitor
         tol = monitor.tol if last else max(monitor.tol, _SAMPLE_TOL)
-        stalled = 0
+        stalled = steps = 0
         while True:
             now = self._evaluate()
             before = self._gap()
@@ -230,14 +232,15 @@ class _Rounds:
             elif self._relative_gap() <= tol or monitor.exhausted():
                 return
             stalled = 0 if self._gap() < 0.9 * before else stalled + 1
-            if stalled:
+            # A working set cut to the memory allowed makes slow but steady progress.
+            if stalled and (steps == 0 or not self._crowded):
                 self._sharp *= 0.3
-            if stalled >= _STALL:
+            if stalled >= (_STALL_CROWDED if self._crowded else _STALL):
                 return
             goal = max(0.1 * self._gap(), 0.5 * tol * self._best.primal)
             eps = goal / float(self.alpha.sum())
             # The norm makes the dual smooth in beta: the gap falls with the square.
-            self._round(self._sharp * (math.sqrt(eps) if self.form == "norm" else eps))
+            steps = self._round(self._sharp * (math.sqrt(eps) if self.form == "norm" else eps))
 
     def _forget_best(self) -> None:
         self._best, self._best_dual = Evaluation(np.inf, 0.0, 0.0, 0.0), 0.0
@@ -260,7 +263,9 @@ class _Rounds:
             self._best_point = DualPoint(self.alpha.copy(), self.beta.copy())
             self._best_scores = (self.scores.copy(), self.beta_scores.copy())
 
-    def _round(self, eps: float) -> None:
+    def _round(self, eps: float) -> int:
+        """Solve the dual restricted to the rows that matter; return the steps taken."""
+        monitor = self.monitor
         work = self._load(*self._choose())
         alpha, beta = self.alpha[work.alpha], self.beta[work.beta]
         rows = work.positions
@@ -274,6 +279,9 @@ class _Rounds:
             state[2] = self.beta.sum()
             state[3] = self.beta @ self.beta_scores[terms.negative]
             state[4] = self.beta @ self.scores[terms.negative]
+        # Below the rounding of its matrix a restricted problem can only cycle.
+        eps = max(eps, float(np.finfo(work.gram.dtype).eps) * float(np.abs(f).max()))
+        most = min(_STEPS_PER_ROW * (1000 + len(rows)), monitor.max_iter - monitor.iteration)
         steps = _core.pair_steps(
             work.gram,
             alpha,
@@ -288,11 +296,12 @@ class _Rounds:
             1.0 + threshold.shift,
             threshold.price,
             eps,
-            max(1, self.monitor.max_iter - self.monitor.iteration),
+            max(1, most),
         )
-        self.monitor.iteration += steps
+        monitor.iteration += steps
         factor = state[5] if self.capped else 1.0
         self._move(work, alpha, beta, factor, f, f_beta)
+        return steps
 
     def _move(
         self,
@@ -355,7 +364,8 @@ class _Rounds:
         use_b = np.flatnonzero(inside)
         new_b = _largest(new_b, wants_b[new_b], max(500, len(use_a) + len(use_b)))
         use_b = np.concatenate([use_b, new_b])
-        if len(use_a) + len(use_b) > self._most:
+        self._crowded = len(use_a) + len(use_b) > self._most
+        if self._crowded:
             use_a = _largest(use_a, wants_a[use_a], max(1, self._most // 2))
             use_b = _largest(use_b, wants_b[use_b], max(1, self._most - len(use_a)))
         return np.sort(use_a), np.sort(use_b)

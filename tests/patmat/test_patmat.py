@@ -6,12 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from kernel_data import random_data
+from oracles.patmat import quantile_by_bisection
 from shortlist import CollapsedWarning, PatMat
 from shortlist.problems.losses import LOSSES
 from shortlist.problems.thresholds import SurrogateQuantile
 from shortlist.top import empirical_cut
-from tests.kernel_data import random_data
-from tests.oracles.patmat import quantile_by_bisection
 
 
 @parametrize_with_checks(

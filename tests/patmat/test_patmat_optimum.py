@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics.pairwise import rbf_kernel
 
+from kernel_data import DATA
+from oracles.patmat import features_of, patmat_optimum
 from shortlist import PatMat
-from tests.kernel_data import DATA
-from tests.oracles.patmat import features_of, patmat_optimum
 
 
 @cache

@@ -11,9 +11,9 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from kernel_data import random_data
 from shortlist import CollapsedWarning, PatMat, TopPush
 from shortlist import _top_classifier as module
-from tests.kernel_data import random_data
 
 
 @parametrize_with_checks(

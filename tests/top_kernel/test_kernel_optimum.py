@@ -10,10 +10,10 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import scale
 
+from kernel_data import DATA, random_data
+from oracles.patmat import features_of
+from oracles.top import top_push_optimum
 from shortlist import PatMat, TopPush
-from tests.kernel_data import DATA, random_data
-from tests.oracles.patmat import features_of
-from tests.oracles.top import top_push_optimum
 
 
 @cache

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.metrics import pairwise
 
+from kernel_data import random_data
 from shortlist import TopPush
 from shortlist.problems.kernels import KernelMatrix, kernel_function, merge_duplicates
 from shortlist.problems.row_cache import RowCache
-from tests.kernel_data import random_data
 
 
 def slow_kernel(name, x, z, gamma, degree, coef0):
@@ -138,8 +138,8 @@ def test_cache_size_is_a_promise():
     """Far less than the 200 MB matrix; a small cache changes the time, not the result."""
     X, y = random_data(n=5000, d=4)
     primal = []
-    for megabytes in (4, 400):
-        model = TopPush(0.1, kernel="rbf", cache_size=megabytes, tol=1e-3, time_limit=60)
+    for megabytes in (10, 400):
+        model = TopPush(C=0.1, kernel="rbf", cache_size=megabytes, tol=1e-3, time_limit=60)
         tracemalloc.start()
         model.fit(X, y)
         peak = tracemalloc.get_traced_memory()[1] / 1e6

@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.metrics import pairwise
 
+from .. import _core
 from .operators import as_rows
 
 KernelFunction = Callable[[Any, Any], np.ndarray]
@@ -217,9 +218,15 @@ class KernelMatrix:
         self.dtype = np.dtype(np.float32 if narrow else np.float64)
 
     def _raw(self, rows: np.ndarray | slice, columns: np.ndarray | slice) -> np.ndarray:
-        if self._function is None:
-            return self._X[rows][:, columns]
-        return self._function(self._X[rows], self._X[columns])
+        if self._function is not None:
+            return self._function(self._X[rows], self._X[columns])
+        # A symmetric matrix in Fortran order is its own transpose in C order.
+        X = self._X.T if self._X.flags.f_contiguous else self._X
+        if isinstance(rows, slice) or isinstance(columns, slice) or not X.flags.c_contiguous:
+            return X[rows][:, columns]
+        out = np.empty((len(rows), len(columns)), dtype=X.dtype)
+        _core.gather(X, rows, columns, out, np.arange(len(rows)), np.arange(len(columns)))
+        return out
 
     def block(self, rows: np.ndarray | slice, columns: np.ndarray | slice) -> np.ndarray:
         """Return the entries of these rows and columns, as ``dtype``."""

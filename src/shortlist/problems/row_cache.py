@@ -27,6 +27,15 @@ class RowCache:
         Training row at every position.
     budget : int
         Bytes for the rows kept.
+
+    Attributes
+    ----------
+    entries : int
+        Kernel entries computed so far.
+    most_rows : int
+        Most rows kept at a time.
+    most_working : int
+        Largest working set of the solver, whose square matrix it holds besides.
     """
 
     def __init__(self, kernel: KernelMatrix, order: np.ndarray, budget: int) -> None:
@@ -40,6 +49,12 @@ class RowCache:
         self._filled = np.zeros(n, dtype=np.intp)
         self._free = list(range(count - 1, -1, -1))
         self.entries = 0
+        self.most_rows = 0
+        self.most_working = 0
+
+    def has_room(self, count: int) -> bool:
+        """Whether `count` more rows can be kept."""
+        return len(self._free) >= count
 
     def release(self, keep: np.ndarray) -> None:
         """Forget every row whose position is not in the mask `keep`."""
@@ -82,6 +97,7 @@ class RowCache:
             if not self._free:
                 break
             self._slot[position] = self._free.pop()
+        self.most_rows = max(self.most_rows, len(self._rows) - len(self._free))
         kept = self._slot[positions] >= 0
         inside = positions[kept]
         self._extend(inside, length)

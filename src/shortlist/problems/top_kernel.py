@@ -15,7 +15,7 @@ import numpy as np
 from .kernels import KernelMatrix
 from .losses import Loss
 from .row_cache import RowCache
-from .thresholds import Threshold
+from .thresholds import Threshold, TopMean
 from .top import TopTerms
 
 # Named in the error of a solver that lacks the scale coordinate.
@@ -115,3 +115,20 @@ def evaluate(terms: TopTerms, point: DualPoint, scores: np.ndarray) -> Evaluatio
     penalty = terms.threshold.penalty(point.beta, terms.negative_weight)
     ray = terms.dual_along_ray(point.alpha, squared_norm, penalty)
     return Evaluation(primal, ray.value, t, ray.scale)
+
+
+def sparse_start(terms: TopTerms, nearness: np.ndarray) -> DualPoint:
+    """Uniform alpha; beta on the rows of the threshold nearest to the positives' mean.
+
+    Few rows define the top, and a start on all of them costs several times the steps;
+    beta = 0 is a singular point of the surrogate quantiles.
+    """
+    threshold = terms.threshold
+    mass = 2.0 * threshold.k if isinstance(threshold, TopMean) else threshold.mass
+    order = np.argsort(-nearness, kind="stable")
+    reach = np.searchsorted(np.cumsum(terms.negative_weight[order]), max(30.0, mass))
+    near = order[: int(reach) + 1]
+    alpha, beta = terms.c.copy(), np.zeros(len(terms.negative))
+    weight = terms.negative_weight[near]
+    beta[near] = weight * float(alpha.sum() / weight.sum())
+    return DualPoint(alpha, beta)

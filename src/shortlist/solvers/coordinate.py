@@ -20,7 +20,7 @@ import numpy as np
 
 from .. import _core
 from ..certificate import Monitor
-from ..problems.top_kernel import DualPoint, KernelTopProblem, evaluate
+from ..problems.top_kernel import DualPoint, KernelTopProblem, evaluate, sparse_start
 from .solution import KernelSolution
 
 _FORMS = {"open": 0, "norm": 1}
@@ -53,8 +53,10 @@ def coordinate(problem: KernelTopProblem, monitor: Monitor) -> KernelSolution:
     omega = np.empty(len(beta_rows))
     omega[into] = problem.negative_weight
 
-    alpha = problem.c.copy()
-    beta = omega * (alpha.sum() / omega.sum())
+    nearness = _scores(gram, problem.c, np.zeros(len(beta_rows)))[-len(beta_rows) :]
+    start = sparse_start(problem, nearness[into])
+    alpha, beta = start.alpha, np.empty(len(beta_rows))
+    beta[into] = start.beta
     ridge = problem.loss.ridge / problem.c
     bound = problem.loss.dual_bound(problem.c)
     upper = np.full(len(alpha), np.inf) if bound is None else bound

@@ -31,15 +31,21 @@ import numpy as np
 from .. import _core
 from ..certificate import Monitor
 from ..problems.row_cache import RowCache
-from ..problems.thresholds import TopMean
 from ..problems.top import TopTerms
-from ..problems.top_kernel import DualPoint, Evaluation, KernelTopProblem, evaluate
+from ..problems.top_kernel import (
+    DualPoint,
+    Evaluation,
+    KernelTopProblem,
+    evaluate,
+    sparse_start,
+)
 from .solution import KernelSolution
 
 _SAMPLE = 1500
 _GROWTH = 4
 _SAMPLE_TOL = 1e-2
 _FORMS = {"open": 0, "norm": 1, "tied": 2, "priced": 3}
+_JOIN = 500
 _STALL = 30
 _STALL_CROWDED = 1000
 _STEPS_PER_ROW = 100
@@ -98,7 +104,8 @@ class _Rounds:
         self.cache = problem.rows or RowCache(
             problem.kernel, self.order, problem.cache_bytes - half
         )
-        self._most = max(2, int(np.sqrt(half / problem.kernel.dtype.itemsize)))
+        # Two square matrices are held while the working set changes.
+        self._most = max(8, int(math.sqrt(half / (2 * problem.kernel.dtype.itemsize))))
         self._working: _Working | None = None
         self._best = Evaluation(np.inf, 0.0, 0.0, 0.0)
 
@@ -150,7 +157,7 @@ class _Rounds:
         self._sharp, self._crowded = 1.0, False
 
     def _start_level(self) -> None:
-        """Uniform alpha; beta on the negatives nearest to the positives' mean."""
+        """Start from the last fit, or from the positives and the rows nearest to them."""
         terms = self.terms
         start = self.problem.start
         if start is not None:
@@ -160,14 +167,8 @@ class _Rounds:
             return
         self.alpha[:] = terms.c
         self._rescore()
-        nearness = self.scores[terms.negative]
-        threshold = terms.threshold
-        mass = 2.0 * threshold.k if isinstance(threshold, TopMean) else threshold.mass
-        order = np.argsort(-nearness, kind="stable")
-        reach = np.searchsorted(np.cumsum(terms.negative_weight[order]), max(30.0, mass))
-        near = order[: int(reach) + 1]
-        weight = terms.negative_weight[near]
-        self.beta[near] = weight * (self.alpha.sum() / weight.sum())
+        point = sparse_start(terms, self.scores[terms.negative])
+        self.alpha[:], self.beta[:] = point.alpha, point.beta
         self._repair()
 
     def _repair(self) -> None:
@@ -220,9 +221,9 @@ class _Rounds:
         monitor = self.monitor
         tol = monitor.tol if last else max(monitor.tol, _SAMPLE_TOL)
         stalled = steps = 0
+        reference = np.inf
         while True:
             now = self._evaluate()
-            before = self._gap()
             self._record(now)
             if last:
                 if self._relative_gap() <= tol and self.problem.kernel.dtype != np.float64:
@@ -231,7 +232,9 @@ class _Rounds:
                     return
             elif self._relative_gap() <= tol or monitor.exhausted():
                 return
-            stalled = 0 if self._gap() < 0.9 * before else stalled + 1
+            stalled += 1
+            if self._gap() < 0.9 * reference:
+                stalled, reference = 0, self._gap()
             # A working set cut to the memory allowed makes slow but steady progress.
             if stalled and (steps == 0 or not self._crowded):
                 self._sharp *= 0.3
@@ -326,7 +329,7 @@ class _Rounds:
         self.scores -= (factor - 1.0) * self.beta_scores
         self.beta_scores *= factor
         changed = np.flatnonzero((a != 0.0) | (b != 0.0))
-        if not self.cache_has_room(len(changed)):
+        if not self.cache.has_room(len(changed)):
             keep = np.zeros(len(self.order), dtype=bool)
             keep[rows] = True
             keep[np.flatnonzero(self._coefficients())] = True
@@ -335,9 +338,6 @@ class _Rounds:
         self.scores[rows] = f
         self.beta_scores[rows] = f_beta
         self.monitor.passes += 1
-
-    def cache_has_room(self, count: int) -> bool:
-        return len(self.cache._free) >= count
 
     def _choose(self) -> tuple[np.ndarray, np.ndarray]:
         """Variables of the next restricted problem: alpha numbers, beta numbers."""
@@ -356,18 +356,19 @@ class _Rounds:
         level_a = level_b = total / float(beta.sum())
         if self.form == "tied":
             level_b = float(slope_b[inside].max())
-        wants_a = np.where(alpha < self._upper, slope_a - level_a, -np.inf)
-        wants_a = np.where(alpha > 0.0, np.abs(slope_a - level_a), wants_a)
-        wants_b = np.where(inside, np.abs(slope_b - level_b), level_b - slope_b)
-        use_a = np.flatnonzero((alpha > 0.0) | (wants_a > 0.0))
-        new_b = np.flatnonzero(~inside & (wants_b > 0.0))
-        use_b = np.flatnonzero(inside)
-        new_b = _largest(new_b, wants_b[new_b], max(500, len(use_a) + len(use_b)))
+        use_a = np.flatnonzero((alpha > 0.0) | (slope_a > level_a))
+        use_b, new_b = np.flatnonzero(inside), np.flatnonzero(~inside & (slope_b < level_b))
+        new_b = _largest(new_b, -slope_b[new_b], max(_JOIN, len(use_a) + len(use_b)))
         use_b = np.concatenate([use_b, new_b])
         self._crowded = len(use_a) + len(use_b) > self._most
         if self._crowded:
-            use_a = _largest(use_a, wants_a[use_a], max(1, self._most // 2))
-            use_b = _largest(use_b, wants_b[use_b], max(1, self._most - len(use_a)))
+            quarter = max(1, self._most // 4)
+            use_a = _ends(slope_a, alpha < self._upper, alpha > 0.0, quarter)
+            below = np.ones(len(beta), dtype=bool)
+            if self.capped:
+                level = terms.threshold.level(beta, terms.negative_weight)
+                below = beta < terms.negative_weight * level * (1.0 - 1e-12)
+            use_b = _ends(slope_b, inside, below, quarter)
         return np.sort(use_a), np.sort(use_b)
 
     def _load(self, use_a: np.ndarray, use_b: np.ndarray) -> _Working:
@@ -398,6 +399,7 @@ class _Rounds:
                 block = self.cache.block(rows[lack], rows)
                 _core.mirror(block, gram, lack)
         self._working = _Working(rows, use_a, use_b, gram)
+        self.cache.most_working = max(self.cache.most_working, len(rows))
         return self._working
 
     # -- float64 --------------------------------------------------------------
@@ -481,6 +483,12 @@ def _sample_order(problem: KernelTopProblem) -> tuple[np.ndarray, list[int]]:
         done_p, done_n = p, q
         levels.append(p + q)
     return np.concatenate(order), levels
+
+
+def _ends(slope: np.ndarray, up: np.ndarray, down: np.ndarray, count: int) -> np.ndarray:
+    """Steepest variables that can go up and those that can go down, `count` of each."""
+    up, down = np.flatnonzero(up), np.flatnonzero(down)
+    return np.union1d(_largest(up, slope[up], count), _largest(down, -slope[down], count))
 
 
 def _largest(index: np.ndarray, values: np.ndarray, count: int) -> np.ndarray:

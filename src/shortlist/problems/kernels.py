@@ -220,13 +220,20 @@ class KernelMatrix:
     def _raw(self, rows: np.ndarray | slice, columns: np.ndarray | slice) -> np.ndarray:
         if self._function is not None:
             return self._function(self._X[rows], self._X[columns])
-        # A symmetric matrix in Fortran order is its own transpose in C order.
-        X = self._X.T if self._X.flags.f_contiguous else self._X
-        if isinstance(rows, slice) or isinstance(columns, slice) or not X.flags.c_contiguous:
-            return X[rows][:, columns]
+        X = self.whole()
+        if X is None or isinstance(rows, slice) or isinstance(columns, slice):
+            return self._X[rows][:, columns]
         out = np.empty((len(rows), len(columns)), dtype=X.dtype)
         _core.gather(X, rows, columns, out, np.arange(len(rows)), np.arange(len(columns)))
         return out
+
+    def whole(self) -> np.ndarray | None:
+        """Return the precomputed matrix in C order, None where there is none."""
+        if not self.precomputed:
+            return None
+        # A symmetric matrix in Fortran order is its own transpose in C order.
+        X = self._X.T if self._X.flags.f_contiguous else self._X
+        return X if X.flags.c_contiguous else None
 
     def block(self, rows: np.ndarray | slice, columns: np.ndarray | slice) -> np.ndarray:
         """Return the entries of these rows and columns, as ``dtype``."""

@@ -48,16 +48,24 @@ class RowCache:
         self._slot = np.full(n, -1)
         self._filled = np.zeros(n, dtype=np.intp)
         self._free = list(range(count - 1, -1, -1))
+        whole = kernel.whole()
+        if whole is not None and np.array_equal(order, np.arange(kernel.n_rows)):
+            # All rows are there already, in this order.
+            self._rows, self._slot, self._free = whole, np.arange(n), []
+            self._filled[:] = n
+        self._borrowed = self._rows is whole
         self.entries = 0
         self.most_rows = 0
         self.most_working = 0
 
     def has_room(self, count: int) -> bool:
         """Whether `count` more rows can be kept."""
-        return len(self._free) >= count
+        return self._borrowed or len(self._free) >= count
 
     def release(self, keep: np.ndarray) -> None:
         """Forget every row whose position is not in the mask `keep`."""
+        if self._borrowed:
+            return
         for position in np.flatnonzero((self._slot >= 0) & ~keep):
             self._free.append(int(self._slot[position]))
             self._slot[position] = -1

@@ -243,7 +243,9 @@ class _Rounds:
             goal = max(0.1 * self._gap(), 0.5 * tol * self._best.primal)
             eps = goal / float(self.alpha.sum())
             # The norm makes the dual smooth in beta: the gap falls with the square.
-            steps = self._round(self._sharp * (math.sqrt(eps) if self.form == "norm" else eps))
+            steps = self._round(
+                self._sharp * (2.0 * math.sqrt(eps) if self.form == "norm" else eps)
+            )
 
     def _forget_best(self) -> None:
         self._best, self._best_dual = Evaluation(np.inf, 0.0, 0.0, 0.0), 0.0
@@ -467,6 +469,9 @@ def _sample_order(problem: KernelTopProblem) -> tuple[np.ndarray, list[int]]:
     """Order of the rows, and how many of them each level uses."""
     others = problem.negative[~np.isin(problem.negative, problem.positive)]
     n = len(problem.positive) + len(others)
+    if problem.kernel.precomputed:
+        # No entry has to be computed, and in their own order none has to be copied.
+        return np.sort(np.concatenate([problem.positive, others])), [n]
     if n <= 2 * _SAMPLE:
         return np.concatenate([problem.positive, others]), [n]
     rng = np.random.default_rng(problem.seed)

@@ -122,7 +122,7 @@ class TopClassifier(ClassifierMixin, BaseEstimator):
             self.intercept_ = np.array([-self._offset_])
         self.certificate_: Certificate = certificate
         self.n_iter_ = n_iter
-        if not self._nonzero(solution):
+        if certificate.status == "converged" and not self._nonzero(solution):
             warnings.warn(
                 f"{type(self).__name__} collapsed: the zero model is optimal within tol. "
                 + self._collapsed(solution.top_negative),

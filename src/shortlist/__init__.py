@@ -6,15 +6,24 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import datasets, display, metrics
     from .budget import BudgetClassifier
-    from .top import CollapsedWarning, TopPush
+    from .top import CollapsedWarning, PatMat, TopPush
 
-__all__ = ["BudgetClassifier", "CollapsedWarning", "TopPush", "datasets", "display", "metrics"]
+__all__ = [
+    "BudgetClassifier",
+    "CollapsedWarning",
+    "PatMat",
+    "TopPush",
+    "datasets",
+    "display",
+    "metrics",
+]
 __version__ = "0.1.0"
 
 # Everything loads when it is first asked for: importing the package costs next to nothing.
 _HOME = {
     "BudgetClassifier": "budget",
     "CollapsedWarning": "top",
+    "PatMat": "top",
     "TopPush": "top",
 }
 

@@ -26,3 +26,40 @@ def project_balanced(
     beta: np.ndarray,
 ) -> None:
     """Project onto the dual feasible set of the threshold problems."""
+
+def pair_steps(
+    gram: np.ndarray,
+    alpha: np.ndarray,
+    ridge: np.ndarray,
+    upper: np.ndarray,
+    beta: np.ndarray,
+    omega: np.ndarray,
+    f: np.ndarray,
+    f_beta: np.ndarray,
+    state: np.ndarray,
+    mode: int,
+    lin: float,
+    price: float,
+    eps: float,
+    max_steps: int,
+    seed: int = 0,
+) -> int:
+    """Take pair steps in place until none violates by `eps`; a seed takes random pairs."""
+
+def add_rows(
+    rows: np.ndarray, slots: np.ndarray, coefficients: np.ndarray, out: np.ndarray
+) -> None:
+    """Add the chosen rows times their coefficients, in double."""
+
+def gather(
+    source: np.ndarray,
+    rows: np.ndarray,
+    columns: np.ndarray,
+    out: np.ndarray,
+    to_rows: np.ndarray,
+    to_columns: np.ndarray,
+) -> None:
+    """Copy ``source[rows, columns]`` to ``out[to_rows, to_columns]``."""
+
+def mirror(block: np.ndarray, out: np.ndarray, rows: np.ndarray) -> None:
+    """Write `block` into the rows and, transposed, into the columns of a square matrix."""

@@ -6,6 +6,7 @@
 
 #include "projections.hpp"
 #include "rows.hpp"
+#include "smo_bindings.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -51,6 +52,7 @@ NB_MODULE(_core, m) {
   bind_csr<double, std::int64_t>(m);
   bind_csr<float, std::int32_t>(m);
   bind_csr<float, std::int64_t>(m);
+  shortlist::bind_pairs(m);
   m.def(
       "project_balanced",
       [](In<double> a, std::optional<In<double>> upper, In<double> b,

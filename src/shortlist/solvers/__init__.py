@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..certificate import Monitor
+from ..problems.top_kernel import WITHOUT_COUPLING
 from .accelerated import accelerated
+from .coordinate import coordinate
 from .newton import newton
+from .smo import smo
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,8 @@ SOLVERS = {
     for solver in (
         Solver("newton", newton, needs="working set of linear rows", max_iter=500),
         Solver("accelerated", accelerated, needs="dual projection", max_iter=100_000),
+        Solver("smo", smo, needs="kernel rows", max_iter=10_000_000),
+        Solver("coordinate", coordinate, needs=WITHOUT_COUPLING, max_iter=10_000_000),
     )
 }
 

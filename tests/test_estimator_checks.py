@@ -2,7 +2,7 @@
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from shortlist import TopPush
+from shortlist import TopPush, TransductiveTopK
 
 
 @parametrize_with_checks(
@@ -10,6 +10,8 @@ from shortlist import TopPush
         TopPush(),
         TopPush(k=0.3, loss="hinge"),
         TopPush(k=2, C=10.0),
+        TransductiveTopK(),
+        TransductiveTopK(k=3, method="feasible_direction"),
     ]
 )
 def test_estimator(estimator, check):

@@ -7,12 +7,14 @@ if TYPE_CHECKING:
     from . import datasets, display, metrics
     from .budget import BudgetClassifier
     from .top import CollapsedWarning, PatMat, TopPush
+    from .transductive import TransductiveTopK
 
 __all__ = [
     "BudgetClassifier",
     "CollapsedWarning",
     "PatMat",
     "TopPush",
+    "TransductiveTopK",
     "datasets",
     "display",
     "metrics",
@@ -25,6 +27,7 @@ _HOME = {
     "CollapsedWarning": "top",
     "PatMat": "top",
     "TopPush": "top",
+    "TransductiveTopK": "transductive",
 }
 
 

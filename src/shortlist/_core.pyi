@@ -63,3 +63,42 @@ def gather(
 
 def mirror(block: np.ndarray, out: np.ndarray, rows: np.ndarray) -> None:
     """Write `block` into the rows and, transposed, into the columns of a square matrix."""
+class ActiveSet:
+    """Active-set solver of a linear SVM whose rows have their own targets and bounds.
+
+    The first arguments hold the rows: a matrix, or CSR arrays and the number of columns.
+    """
+
+    def __init__(self, *rows_stored_sign_target_upper: object) -> None: ...
+    @property
+    def value(self) -> float:
+        """Dual objective of the current multipliers: a lower bound."""
+
+    @property
+    def intercept(self) -> float:
+        """Current intercept."""
+
+    @property
+    def work(self) -> float:
+        """Multiplications so far, about."""
+
+    def weights(self) -> np.ndarray:
+        """Copy of the current weights."""
+
+    def multipliers(self) -> np.ndarray:
+        """Copy of the current multipliers."""
+
+    def save(self) -> None:
+        """Remember the current point and bounds."""
+
+    def restore(self) -> None:
+        """Go back to what was saved."""
+
+    def bound(self, row: int, upper: float) -> None:
+        """Give a row a bound above its multiplier."""
+
+    def release(self, row: int) -> None:
+        """Set the bound of a row to zero and move its multiplier there."""
+
+    def optimise(self, ceiling: float, max_pivots: int) -> int:
+        """Return 0 at the optimum, 1 once the value exceeds `ceiling`, 2 out of pivots."""

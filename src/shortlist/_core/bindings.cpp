@@ -47,7 +47,10 @@ void bind_csr(nb::module_& m) {
       "start"_a, "column"_a, "value"_a, "v"_a, "out"_a);
 }
 
+void bind_active_set(nb::module_& m);  // active_set.cpp
+
 NB_MODULE(_core, m) {
+  bind_active_set(m);
   bind_csr<double, std::int32_t>(m);
   bind_csr<double, std::int64_t>(m);
   bind_csr<float, std::int32_t>(m);

@@ -26,3 +26,30 @@ def project_balanced(
     beta: np.ndarray,
 ) -> None:
     """Project onto the dual feasible set of the threshold problems."""
+
+def violation_sums(
+    start: np.ndarray,
+    key: np.ndarray,
+    role: np.ndarray,
+    row: np.ndarray,
+    weight: np.ndarray,
+    scores: np.ndarray,
+    width: float,
+    vertex: np.ndarray,
+    clipped: np.ndarray,
+    degree: np.ndarray,
+) -> tuple[float, float]:
+    """Add every row's sums over its violated pairs; return the totals over the pairs."""
+
+def partner_sums(
+    start: np.ndarray,
+    key: np.ndarray,
+    role: np.ndarray,
+    row: np.ndarray,
+    weight: np.ndarray,
+    scores: np.ndarray,
+    width: float,
+    values: np.ndarray,
+    out: np.ndarray,
+) -> None:
+    """Add the weighted values of every row's partners within the quadratic zone."""

@@ -68,7 +68,7 @@ void bind_ranking(nb::module_& m) {
         const auto plan = pair_plan(start, key, role, row);
         shortlist::ViolationSums sums(plan, weight.data(), width, vertex.data(), clipped.data(),
                                       degree.data());
-        shortlist::for_each_segment(plan, scores.data(), sums);
+        shortlist::PairWalk(plan, weight.data(), width, sums).run(scores.data());
         return std::make_pair(sums.totals.violated, sums.totals.clipped);
       },
       "start"_a, "key"_a, "role"_a, "row"_a, "weight"_a, "scores"_a, "width"_a, "vertex"_a,
@@ -79,9 +79,8 @@ void bind_ranking(nb::module_& m) {
          double width, InMatrix values, OutMatrix out) {
         nb::gil_scoped_release release;
         const auto plan = pair_plan(start, key, role, row);
-        shortlist::PartnerSums sums(plan, weight.data(), width, values.data(), out.data(),
-                                    values.shape(1));
-        shortlist::for_each_segment(plan, scores.data(), sums);
+        shortlist::PartnerSums sums(plan, values.data(), out.data(), values.shape(1));
+        shortlist::PairWalk(plan, weight.data(), width, sums).run(scores.data());
       },
       "start"_a, "key"_a, "role"_a, "row"_a, "weight"_a, "scores"_a, "width"_a, "values"_a,
       "out"_a);

@@ -2,21 +2,24 @@
 //
 // Items are listed by segment and, inside a segment, by rising key. A pair is an
 // upper item i and a lower item j of one segment with key_i > key_j; its violation
-// is z = 1 - f_i + f_j. Divide and conquer over the keys: both halves come back
-// sorted by score, so that the partners of every item are a prefix or a suffix of
-// the other half, and two sweeps visit them all. O(n log n) time, O(n) memory.
+// is z = 1 - f_i + f_j. Sorted by score, the partners of an item are a suffix (of
+// an upper item) or a prefix (of a lower item). The keys are halved again and again
+// by stable partition, as in a wavelet tree: every pair parts at one node, where
+// prefix sums over one half answer all items of the other, and the ends of the
+// suffixes and prefixes are carried to the halves by counting. No comparison of
+// scores after the one sort: O(n log n) time, O(n) memory.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
+#include <cstring>
 #include <vector>
 
 namespace shortlist {
 
-enum Role : std::uint8_t { kUpper = 1, kLower = 2 };
+enum Role : std::uint32_t { kUpper = 1, kLower = 2 };
 
 struct PairPlan {
   const std::int64_t* start;  // n_segments + 1
@@ -26,42 +29,160 @@ struct PairPlan {
   std::size_t n_segments;
 };
 
-// An item during the merge: its score and its position relative to the segment.
-struct Scored {
+// An item of the current node, whose items are in order of score. As an upper item
+// it violates pairs with the lower items from `violated` on, by more than the width
+// from `far` on; as a lower item with the upper items before `violates`, by more
+// than the width before `violates_far`.
+struct PairItem {
   double f;
+  double as_upper, as_lower;  // its weight in either role, 0 where it has not that role
   std::uint32_t at;
+  std::uint32_t violated, far, violates, violates_far;
 };
 
-// One predicate for both sweeps: a rounded difference is monotone in either
-// argument, so that both see the same pairs.
-inline bool violates_more(double f_upper, double f_lower, double least) {
-  return f_lower - f_upper + 1.0 > least;
-}
+inline double violation(double f_upper, double f_lower) { return f_lower - f_upper + 1.0; }
 
-// Calls visit(lower half, upper half) for every split of the keys and returns
-// with the items sorted by score.
-template <typename Visit>
-class KeySplit {
+// Sort by score. Radix sort on the bits: the order of doubles is that of their bits
+// once negative numbers are inverted and the others get the sign bit.
+class ScoreSort {
  public:
-  KeySplit(const std::int32_t* key, std::vector<Scored>& items, std::vector<Scored>& spare,
-           Visit& visit)
-      : key_(key), items_(items.data()), spare_(spare.data()), visit_(visit) {}
-
-  void run(std::size_t low, std::size_t high) {
-    const std::size_t cut = split(low, high);
-    const auto by_score = [](const Scored& a, const Scored& b) { return a.f < b.f; };
-    if (cut == low) {
-      std::sort(items_ + low, items_ + high, by_score);
+  void run(PairItem* items, PairItem* spare, std::size_t n) {
+    if (n < kFew) {
+      std::sort(items, items + n, [](const PairItem& a, const PairItem& b) { return a.f < b.f; });
       return;
     }
-    run(low, cut);
-    run(cut, high);
-    visit_(items_ + low, items_ + cut, items_ + high);
-    std::merge(items_ + low, items_ + cut, items_ + cut, items_ + high, spare_ + low, by_score);
-    std::copy(spare_ + low, spare_ + high, items_ + low);
+    from_.resize(n);
+    to_.resize(n);
+    for (std::size_t i = 0; i < n; ++i) from_[i] = {bits(items[i].f), static_cast<std::uint32_t>(i)};
+    for (int shift = 0; shift < 64; shift += kDigit) pass(shift);
+    for (std::size_t i = 0; i < n; ++i) spare[i] = items[from_[i].index];
+    std::copy(spare, spare + n, items);
   }
 
  private:
+  static constexpr std::size_t kFew = 512;
+  static constexpr int kDigit = 11;
+  struct Entry {
+    std::uint64_t key;
+    std::uint32_t index;
+  };
+
+  static std::uint64_t bits(double value) {
+    value += 0.0;  // minus zero equals zero
+    std::uint64_t raw;
+    std::memcpy(&raw, &value, sizeof raw);
+    return raw ^ ((raw >> 63) ? ~std::uint64_t{0} : std::uint64_t{1} << 63);
+  }
+
+  void pass(int shift) {
+    constexpr std::uint64_t mask = (1u << kDigit) - 1;
+    std::size_t count[(1u << kDigit) + 1] = {};
+    for (const Entry& e : from_) ++count[((e.key >> shift) & mask) + 1];
+    if (*std::max_element(count, count + mask + 2) == from_.size()) return;
+    for (std::size_t d = 0; d < mask; ++d) count[d + 1] += count[d];
+    for (const Entry& e : from_) to_[count[(e.key >> shift) & mask]++] = e;
+    from_.swap(to_);
+  }
+
+  std::vector<Entry> from_, to_;
+};
+
+// The items of a node by score, and its lower and upper half, also by score. An item
+// is in the lower half if its position `at` is before the cut.
+struct PairNode {
+  const PairItem *items, *lower, *upper, *end;
+  std::size_t n;
+  std::uint32_t cut;
+};
+
+// Visits every node of the key splits of every segment. `Visit` has
+//   open(begin, n)  before a segment,
+//   split(node)     at every node of many items, the ends not yet carried to the halves,
+//   pair(upper, lower, z, is_far)  for every violated pair that parts at a small node,
+//   close()         after a segment.
+template <typename Visit>
+class PairWalk {
+ public:
+  PairWalk(const PairPlan& plan, const double* weight, double width, Visit& visit)
+      : plan_(plan), weight_(weight), width_(width), visit_(visit) {}
+
+  void run(const double* f) {
+    for (std::size_t s = 0; s < plan_.n_segments; ++s) {
+      const std::size_t begin = plan_.start[s], n = plan_.start[s + 1] - begin;
+      if (items_.size() < n) {
+        items_.resize(n);
+        spare_.resize(n);
+        count_.resize(n + 1);
+      }
+      for (std::size_t p = 0; p < n; ++p) {
+        const std::size_t row = plan_.row[begin + p];
+        const std::uint32_t role = plan_.role[begin + p];
+        items_[p] = {f[row], role & kUpper ? weight_[row] : 0.0, role & kLower ? weight_[row] : 0.0,
+                     static_cast<std::uint32_t>(p), 0, 0, 0, 0};
+      }
+      sort_.run(items_.data(), spare_.data(), n);
+      find_ends(n);
+      visit_.open(begin, n);
+      key_ = plan_.key + begin;
+      node(items_.data(), spare_.data(), 0, n);
+      visit_.close();
+    }
+  }
+
+ private:
+  // One predicate for both directions: a rounded difference is monotone in either
+  // argument, so that both see the same pairs.
+  void find_ends(std::size_t n) {
+    std::uint32_t violated = 0, far = 0, violates = 0, violates_far = 0;
+    for (std::size_t p = 0; p < n; ++p) {
+      PairItem& item = items_[p];
+      while (violated < n && !(violation(item.f, items_[violated].f) > 0.0)) ++violated;
+      while (far < n && !(violation(item.f, items_[far].f) > width_)) ++far;
+      while (violates < n && violation(items_[violates].f, item.f) > 0.0) ++violates;
+      while (violates_far < n && violation(items_[violates_far].f, item.f) > width_) ++violates_far;
+      item.violated = violated;
+      item.far = far;
+      item.violates = violates;
+      item.violates_far = violates_far;
+    }
+  }
+
+  void few(const PairItem* items, std::size_t n) {
+    for (const PairItem* upper = items; upper != items + n; ++upper) {
+      for (const PairItem* lower = items + upper->violated; lower < items + n; ++lower) {
+        if (key_[lower->at] < key_[upper->at] && upper->as_upper * lower->as_lower != 0.0) {
+          visit_.pair(*upper, *lower, violation(upper->f, lower->f), lower >= items + upper->far);
+        }
+      }
+    }
+  }
+
+  void node(PairItem* items, PairItem* spare, std::size_t low, std::size_t high) {
+    if (high - low <= kFew) return few(items, high - low);
+    const std::size_t cut = split(low, high), n = high - low, n_lower = cut - low;
+    if (cut == low) return;
+    PairItem *lower = spare, *upper = spare + n_lower;
+    std::uint32_t count = 0;
+    for (std::size_t p = 0; p < n; ++p) {
+      const bool is_lower = items[p].at < cut;
+      count_[p] = count;
+      *(is_lower ? lower : upper) = items[p];
+      lower += is_lower;
+      upper += !is_lower;
+      count += is_lower;
+    }
+    count_[n] = count;
+    visit_.split({items, spare, spare + n_lower, spare + n, n, static_cast<std::uint32_t>(cut)});
+    for (PairItem* item = spare; item != spare + n_lower; ++item) {
+      for (auto end : kEnds) item->*end = count_[item->*end];
+    }
+    for (PairItem* item = spare + n_lower; item != spare + n; ++item) {
+      for (auto end : kEnds) item->*end -= count_[item->*end];
+    }
+    node(spare, items, low, cut);
+    node(spare + n_lower, items + n_lower, cut, high);
+  }
+
   // The change of key nearest to the middle; `low` if all keys are equal.
   std::size_t split(std::size_t low, std::size_t high) const {
     const std::size_t middle = low + (high - low) / 2;
@@ -75,29 +196,19 @@ class KeySplit {
     return middle - before <= after - middle ? before : after;
   }
 
-  const std::int32_t* key_;
-  Scored* items_;
-  Scored* spare_;
-  Visit& visit_;
-};
+  static constexpr std::size_t kFew = 12;
+  static constexpr std::uint32_t PairItem::*kEnds[] = {
+      &PairItem::violated, &PairItem::far, &PairItem::violates, &PairItem::violates_far};
 
-template <typename Visit>
-void for_each_segment(const PairPlan& plan, const double* f, Visit& visit) {
-  std::vector<Scored> items, spare;
-  for (std::size_t s = 0; s < plan.n_segments; ++s) {
-    const std::size_t begin = plan.start[s], n = plan.start[s + 1] - begin;
-    if (items.size() < n) {
-      items.resize(n);
-      spare.resize(n);
-    }
-    for (std::size_t p = 0; p < n; ++p) {
-      items[p] = {f[plan.row[begin + p]], static_cast<std::uint32_t>(p)};
-    }
-    visit.open(begin, n);
-    KeySplit<Visit>(plan.key + begin, items, spare, visit).run(0, n);
-    visit.close();
-  }
-}
+  const PairPlan& plan_;
+  const double* weight_;
+  double width_;
+  Visit& visit_;
+  const std::int32_t* key_ = nullptr;
+  ScoreSort sort_;
+  std::vector<PairItem> items_, spare_;
+  std::vector<std::uint32_t> count_;
+};
 
 struct PairTotals {
   double violated;  // weight of the pairs with z > 0
@@ -106,62 +217,53 @@ struct PairTotals {
 
 // For every row, signed sums over the violated pairs it is part of (plus as the
 // upper row, minus as the lower): `vertex` of the weight, `clipped` of
-// weight x min(z, width). `degree`: weight of its partners with 0 < z < width.
+// weight x min(z, width). `degree`: weight of its partners with 0 < z <= width.
 class ViolationSums {
  public:
   ViolationSums(const PairPlan& plan, const double* weight, double width, double* vertex,
                 double* clipped, double* degree)
-      : plan_(plan), weight_(weight), width_(width), vertex_(vertex), clipped_(clipped),
-        degree_(degree) {}
+      : plan_(plan), weight_(weight), width_(std::isinf(width) ? 0.0 : width), vertex_(vertex),
+        clipped_(clipped), degree_(degree) {}
 
   PairTotals totals{0.0, 0.0};
 
   void open(std::size_t begin, std::size_t n) {
     begin_ = begin;
-    lower_.assign(n, 0.0);
-    upper_.assign(n, 0.0);
     sums_.assign(n, Sums{});
-    for (std::size_t p = 0; p < n; ++p) {
-      const double w = weight_[plan_.row[begin + p]];
-      if (plan_.role[begin + p] & kUpper) upper_[p] = w;
-      if (plan_.role[begin + p] & kLower) lower_[p] = w;
+    if (before_.size() < n + 1) before_.resize(n + 1);
+  }
+
+  void split(const PairNode& node) {
+    sum_up(node, [&](const PairItem& j) { return j.as_lower * (j.at < node.cut); });
+    const Running last = before_[node.n];
+    for (const PairItem* i = node.upper; i != node.end; ++i) {
+      if (i->as_upper == 0.0) continue;
+      const Running &from = before_[i->violated], &to = before_[i->far];
+      const double near = to.weight - from.weight, violated = last.weight - from.weight;
+      const double clipped = (1.0 - i->f) * near + (to.score - from.score) +
+                             width_ * (last.weight - to.weight);
+      sums_[i->at].add(violated, clipped, near);
+      totals.violated += i->as_upper * violated;
+      totals.clipped += i->as_upper * clipped;
+    }
+    sum_up(node, [&](const PairItem& i) { return i.as_upper * (i.at >= node.cut); });
+    for (const PairItem* j = node.lower; j != node.upper; ++j) {
+      if (j->as_lower == 0.0) continue;
+      const Running &from = before_[j->violates_far], &to = before_[j->violates];
+      const double near = to.weight - from.weight;
+      const double clipped =
+          (1.0 + j->f) * near - (to.score - from.score) + width_ * from.weight;
+      sums_[j->at].add(-to.weight, -clipped, near);
     }
   }
 
-  void operator()(const Scored* low, const Scored* middle, const Scored* high) {
-    const bool flat = std::isinf(width_);
-    Running all, far;
-    const Scored *p = middle, *q = middle;
-    for (const Scored* i = high; i-- != middle;) {
-      if (upper_[i->at] == 0.0) continue;
-      for (; p != low && violates_more(i->f, p[-1].f, 0.0); --p) all.add(lower_[p[-1].at], p[-1].f);
-      if (p == middle) continue;
-      if (!flat) {
-        for (; q != low && violates_more(i->f, q[-1].f, width_); --q) {
-          far.add(lower_[q[-1].at], q[-1].f);
-        }
-      }
-      const double near = all.weight - far.weight;
-      const double clipped = (1.0 - i->f) * near + (all.score - far.score) +
-                             (flat ? 0.0 : width_ * far.weight);
-      sums_[i->at].add(all.weight, clipped, near);
-      totals.violated += upper_[i->at] * all.weight;
-      totals.clipped += upper_[i->at] * clipped;
-    }
-    all = far = Running{};
-    p = q = middle;
-    for (const Scored* j = low; j != middle; ++j) {
-      if (lower_[j->at] == 0.0) continue;
-      for (; p != high && violates_more(p->f, j->f, 0.0); ++p) all.add(upper_[p->at], p->f);
-      if (p == middle) continue;
-      if (!flat) {
-        for (; q != high && violates_more(q->f, j->f, width_); ++q) far.add(upper_[q->at], q->f);
-      }
-      const double near = all.weight - far.weight;
-      const double clipped = (1.0 + j->f) * near - (all.score - far.score) +
-                             (flat ? 0.0 : width_ * far.weight);
-      sums_[j->at].add(-all.weight, -clipped, near);
-    }
+  void pair(const PairItem& upper, const PairItem& lower, double z, bool is_far) {
+    const double clipped = is_far ? width_ : z, near = is_far ? 0.0 : 1.0;
+    sums_[upper.at].add(lower.as_lower, lower.as_lower * clipped, lower.as_lower * near);
+    sums_[lower.at].add(-upper.as_upper, -upper.as_upper * clipped, upper.as_upper * near);
+    const double weight = upper.as_upper * lower.as_lower;
+    totals.violated += weight;
+    totals.clipped += weight * clipped;
   }
 
   void close() {
@@ -176,10 +278,6 @@ class ViolationSums {
  private:
   struct Running {
     double weight = 0.0, score = 0.0;
-    void add(double w, double f) {
-      weight += w;
-      score += w * f;
-    }
   };
   struct Sums {
     double vertex = 0.0, clipped = 0.0, degree = 0.0;
@@ -190,92 +288,90 @@ class ViolationSums {
     }
   };
 
+  template <typename Counted>
+  void sum_up(const PairNode& node, Counted counted) {
+    Running sum;
+    for (std::size_t p = 0; p < node.n; ++p) {
+      before_[p] = sum;
+      const PairItem& item = node.items[p];
+      const double weight = counted(item);
+      sum.weight += weight;
+      sum.score += weight * item.f;
+    }
+    before_[node.n] = sum;
+  }
+
   const PairPlan& plan_;
   const double* weight_;
   double width_;
   double *vertex_, *clipped_, *degree_;
   std::size_t begin_ = 0;
-  std::vector<double> lower_, upper_;
   std::vector<Sums> sums_;
+  std::vector<Running> before_;
 };
 
-// out_i += sum of weight_j values_j over the partners j of row i with 0 < z < width;
+// out_i += sum of weight_j values_j over the partners j of row i with 0 < z <= width;
 // `values` and `out` have `n_columns` columns.
 class PartnerSums {
  public:
-  PartnerSums(const PairPlan& plan, const double* weight, double width, const double* values,
-              double* out, std::size_t n_columns)
-      : plan_(plan), weight_(weight), width_(width), values_(values), out_(out),
-        columns_(n_columns), near_(n_columns) {}
+  PartnerSums(const PairPlan& plan, const double* values, double* out, std::size_t n_columns)
+      : plan_(plan), values_(values), out_(out), columns_(n_columns) {}
 
   void open(std::size_t begin, std::size_t n) {
-    begin_ = begin;
-    value_.resize(n * columns_);
-    sums_.assign(n * columns_, 0.0);
-    for (std::size_t p = 0; p < n; ++p) {
-      const std::size_t row = plan_.row[begin + p];
-      for (std::size_t c = 0; c < columns_; ++c) {
-        value_[p * columns_ + c] = weight_[row] * values_[row * columns_ + c];
-      }
+    row_ = plan_.row + begin;
+    if (before_.size() < (n + 1) * columns_) before_.resize((n + 1) * columns_);
+  }
+
+  void split(const PairNode& node) {
+    sum_up(node, [&](const PairItem& j) { return j.as_lower * (j.at < node.cut); });
+    for (const PairItem* i = node.upper; i != node.end; ++i) {
+      if (i->as_upper != 0.0) add(row_[i->at], i->violated, i->far);
+    }
+    sum_up(node, [&](const PairItem& i) { return i.as_upper * (i.at >= node.cut); });
+    for (const PairItem* j = node.lower; j != node.upper; ++j) {
+      if (j->as_lower != 0.0) add(row_[j->at], j->violates_far, j->violates);
     }
   }
 
-  void operator()(const Scored* low, const Scored* middle, const Scored* high) {
-    const bool flat = std::isinf(width_);
-    clear();
-    const Scored *p = middle, *q = middle;
-    for (const Scored* i = high; i-- != middle;) {
-      if (!has(i->at, kUpper)) continue;
-      for (; p != low && violates_more(i->f, p[-1].f, 0.0); --p) include(p[-1].at, kLower, 1.0);
-      if (p == middle) continue;
-      if (!flat) {
-        for (; q != low && violates_more(i->f, q[-1].f, width_); --q) {
-          include(q[-1].at, kLower, -1.0);
-        }
-      }
-      store(i->at);
-    }
-    clear();
-    p = q = middle;
-    for (const Scored* j = low; j != middle; ++j) {
-      if (!has(j->at, kLower)) continue;
-      for (; p != high && violates_more(p->f, j->f, 0.0); ++p) include(p->at, kUpper, 1.0);
-      if (p == middle) continue;
-      if (!flat) {
-        for (; q != high && violates_more(q->f, j->f, width_); ++q) include(q->at, kUpper, -1.0);
-      }
-      store(j->at);
-    }
+  void pair(const PairItem& upper, const PairItem& lower, double z, bool is_far) {
+    if (is_far) return;
+    add_one(row_[upper.at], lower.as_lower, row_[lower.at]);
+    add_one(row_[lower.at], upper.as_upper, row_[upper.at]);
   }
 
-  void close() {
-    const std::size_t n = sums_.size() / columns_;
-    for (std::size_t p = 0; p < n; ++p) {
-      double* out = out_ + static_cast<std::size_t>(plan_.row[begin_ + p]) * columns_;
-      for (std::size_t c = 0; c < columns_; ++c) out[c] += sums_[p * columns_ + c];
-    }
-  }
+  void close() {}
 
  private:
-  bool has(std::uint32_t at, Role role) const { return plan_.role[begin_ + at] & role; }
-  void clear() { std::fill(near_.begin(), near_.end(), 0.0); }
-  void include(std::uint32_t at, Role role, double sign) {
-    if (!has(at, role)) return;
-    const double* value = value_.data() + at * columns_;
-    for (std::size_t c = 0; c < columns_; ++c) near_[c] += sign * value[c];
+  template <typename Counted>
+  void sum_up(const PairNode& node, Counted counted) {
+    double* before = before_.data();
+    std::fill(before, before + columns_, 0.0);
+    for (std::size_t p = 0; p < node.n; ++p, before += columns_) {
+      const PairItem& item = node.items[p];
+      const double weight = counted(item);
+      const double* value = values_ + row_[item.at] * columns_;
+      for (std::size_t c = 0; c < columns_; ++c) before[columns_ + c] = before[c] + weight * value[c];
+    }
   }
-  void store(std::uint32_t at) {
-    double* sums = sums_.data() + at * columns_;
-    for (std::size_t c = 0; c < columns_; ++c) sums[c] += near_[c];
+
+  void add_one(std::size_t row, double weight, std::size_t partner) {
+    for (std::size_t c = 0; c < columns_; ++c) {
+      out_[row * columns_ + c] += weight * values_[partner * columns_ + c];
+    }
+  }
+
+  void add(std::size_t row, std::size_t from, std::size_t to) {
+    const double *first = before_.data() + from * columns_, *last = before_.data() + to * columns_;
+    double* out = out_ + row * columns_;
+    for (std::size_t c = 0; c < columns_; ++c) out[c] += last[c] - first[c];
   }
 
   const PairPlan& plan_;
-  const double* weight_;
-  double width_;
   const double* values_;
   double* out_;
-  std::size_t columns_, begin_ = 0;
-  std::vector<double> near_, value_, sums_;
+  std::size_t columns_;
+  const std::int32_t* row_ = nullptr;
+  std::vector<double> before_;
 };
 
 }  // namespace shortlist

@@ -9,6 +9,8 @@ from typing import Any
 from ..certificate import Monitor
 from .accelerated import accelerated
 from .newton import newton
+from .pair_newton import pair_newton
+from .rank_frank_wolfe import rank_frank_wolfe
 
 
 @dataclass(frozen=True)
@@ -33,26 +35,31 @@ class Solver:
     max_iter: int
 
 
-SOLVERS = {
-    solver.name: solver
-    for solver in (
-        Solver("newton", newton, needs="working set of linear rows", max_iter=500),
-        Solver("accelerated", accelerated, needs="dual projection", max_iter=100_000),
-    )
-}
+# For each problem the first suitable solver is the default; names need to be unique
+# among the suitable ones only.
+SOLVERS = (
+    Solver("newton", newton, needs="working set of linear rows", max_iter=500),
+    Solver("accelerated", accelerated, needs="dual projection", max_iter=100_000),
+    Solver("newton", pair_newton, needs="sum over pairs", max_iter=500),
+    Solver("fw", rank_frank_wolfe, needs="sum over hinged pairs", max_iter=100_000),
+)
 
 
 def find_solver(name: str, problem: Any) -> Solver:
     """Return the solver called `name`, if it can solve `problem`."""
-    suitable = [solver.name for solver in SOLVERS.values() if solver.needs in problem.offers]
+    suitable = {}
+    for solver in SOLVERS:
+        if solver.needs in problem.offers:
+            suitable.setdefault(solver.name, solver)
     if name == "auto":
-        return SOLVERS[suitable[0]]
+        return next(iter(suitable.values()))
     if name not in suitable:
+        needs = [solver.needs for solver in SOLVERS if solver.name == name]
         reason = (
-            f"it needs a {SOLVERS[name].needs}, which this problem does not offer"
-            if name in SOLVERS
+            f"it needs a {' or a '.join(needs)}, which this problem does not offer"
+            if needs
             else "there is no such solver"
         )
         choices = ", ".join(repr(choice) for choice in ["auto", *suitable])
         raise ValueError(f"solver={name!r} cannot be used: {reason}. Choose one of {choices}.")
-    return SOLVERS[name]
+    return suitable[name]

@@ -32,6 +32,7 @@ _LEAST_WIDTH = 1e-9
 _LINE_STEPS = 12
 _STALL = 30
 _SAMPLE_FROM = 40_000
+_SAMPLE_TOL = 1e-3
 
 
 def pair_newton(problem: PairProblem, monitor: Monitor) -> Point:
@@ -49,6 +50,11 @@ def pair_newton(problem: PairProblem, monitor: Monitor) -> Point:
     Point
         The best model seen.
     """
+    return _minimise(problem, monitor)[0]
+
+
+def _minimise(problem: PairProblem, monitor: Monitor) -> tuple[Point, float]:
+    """Return the best model and the last width."""
     hinge = problem.loss.bounded
     best, best_primal = problem.zero(), problem.value_at_zero
     point, width = _start(problem, monitor)
@@ -77,14 +83,21 @@ def pair_newton(problem: PairProblem, monitor: Monitor) -> Point:
             width *= max(_SHORTEST_SHRINK, min(0.5, 0.7 * np.sqrt(goal / rounding)))
             sums = problem.sums(point.f, width)
             continue
-        accuracy = 0.1
+        accuracy = 0.001
         step = curvature.solve(point, width, sums, gradient, accuracy)
         point, sums = _line_search(problem, point, step, width, sums)
         monitor.iteration += 1
-    return best
+    return best, width
 
 
 def _start(problem: PairProblem, monitor: Monitor) -> tuple[Point, float]:
+    n_rows = problem.space.n_rows
+    if isinstance(problem.space, LinearSpace) and n_rows >= _SAMPLE_FROM:
+        part = problem.take(sample_rows(problem, n_rows // 10))
+        if part.n_pairs:
+            rehearsal = Monitor(max(monitor.tol, _SAMPLE_TOL), monitor.max_iter, monitor.time_limit)
+            point, width = _minimise(part, rehearsal)
+            return Point(problem.space, point.u), width
     return problem.zero(), _FIRST_WIDTH if problem.loss.bounded else np.inf
 
 

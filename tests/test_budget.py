@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from joblib import parallel_config
-from scipy.stats import norm
+from scipy.stats import binom, norm
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_breast_cancer, make_classification
@@ -180,6 +180,20 @@ def test_fpr_threshold_matches_brute_force(data, fpr):
     np.testing.assert_array_equal(flagged[~positive], expected[~positive])
 
 
+@given(
+    m=st.integers(1, 400),
+    fpr=st.floats(0.001, 0.9),
+    confidence=st.floats(0.01, 0.999),
+)
+@pytest.mark.filterwarnings("ignore:.*nothing is flagged:UserWarning")
+def test_promised_fpr_flags_as_many_as_the_binomial_allows(m, fpr, confidence):
+    scores = np.arange(m, dtype=float)
+    flagged = int(np.sum(scores > threshold_for_fpr(np.zeros(m, bool), scores, fpr, confidence)))
+    risks = binom.cdf(np.arange(m), m, fpr)
+    fitting = np.flatnonzero(risks <= 1 - confidence)
+    assert flagged == (fitting.max() if len(fitting) else 0)
+
+
 @given(data=labels_and_scores, precision=st.sampled_from([0.1, 0.5, 2 / 3, 0.9, 1.0]))
 def test_precision_threshold_matches_brute_force(data, precision):
     positive, scores = (np.array(part) for part in zip(*data, strict=True))
@@ -191,6 +205,7 @@ def test_precision_threshold_matches_brute_force(data, precision):
     assert bool(caught) == (not expected.any())
 
 
+@pytest.mark.filterwarnings("ignore:.*nothing is flagged:UserWarning")
 @given(
     data=st.lists(st.tuples(st.booleans(), st.floats(-1e6, 1e6)), min_size=5, max_size=60),
     scale=st.sampled_from([1e-12, 1e12]),
@@ -569,6 +584,26 @@ def test_weights_reach_every_fold(cancer):
         scores[test] = part.decision_function(X[test])
     assert weighted.threshold_ == threshold_for_fpr(y == 1, scores, 0.1)
     assert weighted.threshold_ != model.fit(X, y).threshold_
+
+
+class Picky(LogisticRegression):
+    """Takes one value per row as a list, and one that has nothing to do with rows."""
+
+    def fit(self, X, y, importance=None, note=None):
+        assert isinstance(importance, list)
+        assert len(importance) == len(y)
+        assert note == "x" * 569
+        return super().fit(X, y, importance)
+
+
+def test_only_values_per_row_are_cut_to_the_fold(cancer):
+    X, y = cancer
+    model = BudgetClassifier(Picky(), fpr=0.1, cv=3)
+    model.fit(X, y, importance=[1.0] * len(y), note="x" * len(y))
+    assert (
+        model.threshold_
+        == BudgetClassifier(LogisticRegression(), fpr=0.1, cv=3).fit(X, y).threshold_
+    )
 
 
 def test_weightless_rows_do_not_count_for_the_threshold():

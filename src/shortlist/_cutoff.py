@@ -7,6 +7,8 @@ import warnings
 import numpy as np
 from scipy.stats import binom
 
+from shortlist.metrics._sample import round_down
+
 # Ratio between neighbouring list lengths that are tested for a precision.
 _GRID_RATIO = 1.25
 
@@ -99,14 +101,15 @@ def threshold_for_fpr(
     >>> threshold_for_fpr(np.zeros(100, bool), scores, fpr=0.1, confidence=0.95)
     95.0
     """
-    negatives = np.sort(scores[~positive])[::-1]
+    negatives = scores[~positive]
     m = len(negatives)
     if confidence is None:
-        rates = np.arange(m) / m
-        allowed = int(np.searchsorted(rates, fpr, side="right")) - 1
+        allowed = min(int(round_down(fpr * m, whole=True)), m - 1)
     else:
         risk = 1 - confidence
-        allowed = int(np.searchsorted(binom.cdf(np.arange(m), m, fpr), risk, side="right")) - 1
+        allowed = int(binom.ppf(risk, m, fpr))
+        while allowed >= 0 and binom.cdf(allowed, m, fpr) > risk:
+            allowed -= 1
         if allowed < 0:
             needed = np.ceil(np.log(risk) / np.log1p(-fpr)) if fpr > 0 else np.inf
             _warn_empty(
@@ -115,7 +118,8 @@ def threshold_for_fpr(
                 "or lower confidence."
             )
             return np.inf
-    return float(negatives[allowed])
+    place = m - 1 - allowed
+    return float(np.partition(negatives, place)[place])
 
 
 def _ranks_to_test(n: int, precision: float, risk: float) -> list[int]:
@@ -177,7 +181,7 @@ def threshold_for_precision(
     >>> threshold_for_precision(scores >= 900, scores, precision=0.8, confidence=0.95)
     894.0
     """
-    order = np.argsort(-scores, kind="stable")
+    order = np.argsort(scores)[::-1]
     ranked = scores[order]
     hits = np.concatenate([[0], np.cumsum(positive[order])])
     n = len(scores)

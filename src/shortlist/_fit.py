@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import validate_data
 
 from .certificate import Certificate, Monitor
 from .solvers import find_solver
@@ -78,6 +79,29 @@ def check_choice(name: str, value: Any, choices: Any) -> None:
         raise ValueError(f"{name} must be one of {listed}, got {name}={value!r}.")
 
 
+def check_weight(sample_weight: Any, n_rows: int) -> np.ndarray:
+    """Return the multiplicities of the rows as float64, ones where none are given."""
+    if sample_weight is None:
+        return np.ones(n_rows)
+    weight = check_array(
+        sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
+    )
+    if weight.ndim == 0:
+        weight = np.full(n_rows, float(weight))
+    if weight.shape != (n_rows,):
+        raise ValueError(
+            f"sample_weight must hold one number per row, shape ({n_rows},), "
+            f"got shape {weight.shape}. Sample weights must be 1D array or scalar."
+        )
+    if (weight < 0.0).any():
+        row = int(np.argmax(weight < 0.0))
+        raise ValueError(
+            f"sample_weight must not be negative, got {weight[row]:g} in row {row}: "
+            "a weight is a multiplicity, 0 leaves the row out."
+        )
+    return weight
+
+
 def validate_binary(estimator: Any, X: Any, y: Any, sample_weight: Any) -> BinaryData:
     """Check the training data of a two-class estimator."""
     X, y = validate_data(estimator, X, y, accept_sparse="csr", dtype=ROW_DTYPES)
@@ -95,7 +119,7 @@ def validate_binary(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Binar
             f"y holds one class only ({classes[0]!r}): {type(estimator).__name__} needs "
             "positive and negative rows."
         )
-    weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    weight = check_weight(sample_weight, X.shape[0])
     used = weight > 0.0
     positive = np.flatnonzero(used & (code == 1))
     negative = np.flatnonzero(used & (code == 0))

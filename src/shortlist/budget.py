@@ -140,7 +140,10 @@ class BudgetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     **Batches.** With `k` or `fraction` a row's label depends on the other rows
     of its batch. That is what "the first 100 of today" means, and it is why
     ``decision_function`` then returns the plain scores, with no zero to compare
-    with.
+    with. Two of scikit-learn's estimator checks assume the contrary and do not
+    apply to these two modes: ``check_methods_subset_invariance`` (labels row by
+    row) and ``check_classifiers_train`` (label = sign of the decision value). The
+    threshold modes pass every check.
 
     **Weights.** ``sample_weight`` and other arguments of ``fit`` go to the
     scorer, through metadata routing when it is enabled. In the choice of the

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -12,6 +12,8 @@ import numpy as np
 Status = Literal["converged", "max_iter", "time_limit", "stopped", "local"]
 
 _TINY = np.finfo(np.float64).tiny
+# At an exact optimum the two values may cross by rounding; by more would be a bug.
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ class Trace:
     def __len__(self) -> int:
         return len(self.checks)
 
-    def __iter__(self):  # noqa: ANN204
+    def __iter__(self) -> Iterator[Check]:
         return iter(self.checks)
 
     def __getitem__(self, index: int) -> Check:
@@ -203,6 +205,8 @@ class Monitor:
         """Record one evaluation; return whether the solver should stop."""
         self.primal = min(self.primal, float(primal))
         self.dual = max(self.dual, float(dual))
+        if 0.0 < self.dual - self.primal <= _ROUNDING * abs(self.primal):
+            self.dual = self.primal
         record = Check(self.seconds, self.iteration, self.primal, self.dual)
         self._checks.append(record)
         if self.verbose:

@@ -20,6 +20,11 @@ from .problems.thresholds import TopMean
 from .problems.top import TopProblem
 
 
+# Added to the threshold, relative to the largest score: the negatives that define it
+# stay on its lower side however their scores are summed up.
+_ON_THRESHOLD = 1e-10
+
+
 class CollapsedWarning(UserWarning):
     """The optimal model is zero: every row gets the same score."""
 
@@ -67,7 +72,8 @@ class TopPush(ClassifierMixin, BaseEstimator):
     coef_ : ndarray of shape (1, n_features)
         Weights of the features.
     threshold_ : float
-        The threshold: mean score of the top negatives of the training data.
+        The threshold: mean score of the top `k` negatives of the training data, raised
+        by 1e-10 of the largest score so that rounding does not lift those rows above it.
     intercept_ : ndarray of shape (1,)
         ``-threshold_``, so that linear-model tools work.
     classes_ : ndarray of shape (2,)
@@ -169,8 +175,8 @@ class TopPush(ClassifierMixin, BaseEstimator):
             self._warn_collapsed(solution.top_negative)
         self.classes_ = data.classes
         self.coef_ = solution.w[None, :]
-        self.threshold_ = solution.threshold
-        self.intercept_ = np.array([-solution.threshold])
+        self.threshold_ = solution.threshold + _ON_THRESHOLD * solution.score_scale
+        self.intercept_ = np.array([-self.threshold_])
         self.certificate_: Certificate = certificate
         self.n_iter_ = n_iter
         return self
@@ -227,18 +233,18 @@ class TopPush(ClassifierMixin, BaseEstimator):
 
 
 def top_count(k: Any, weight: np.ndarray) -> float:
-    """Number of negatives, counted by `weight`, that `k` stands for."""
+    """Return how many negatives, counted by `weight`, `k` stands for."""
     total = float(weight.sum())
     if isinstance(k, Integral) and not isinstance(k, bool | np.bool_):
         check_number("k", k, least=1, integer=True)
-        if k > total * (1.0 + 1e-12):
+        if int(k) > total * (1.0 + 1e-12):
             raise ValueError(
                 f"k={k!r} exceeds the {total:g} negatives (counted by sample_weight): "
                 "choose a smaller k, or a fraction such as k=0.05. Weights are "
                 "multiplicities; scale them up if they were normalised."
             )
-        return float(k)
-    if not isinstance(k, Real) or isinstance(k, bool | np.bool_) or not 0.0 < k < 1.0:
+        return float(int(k))
+    if not isinstance(k, Real) or isinstance(k, bool | np.bool_) or not 0.0 < float(k) < 1.0:
         raise ValueError(
             f"k must be an integer of at least 1 or a fraction in (0, 1), got k={k!r}."
         )

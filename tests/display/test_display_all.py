@@ -10,11 +10,15 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from sklearn import metrics as sklearn_metrics
-from sklearn.model_selection import cross_validate
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from shortlist import display
 from shortlist.certificate import Monitor
+from shortlist.display._inputs import model_name
 from shortlist.display._style import BLUE, COLORS, MARKERS, ORANGE, spread_marks
 
 
@@ -139,3 +143,11 @@ def test_string_labels_and_pos_label(maker, cancer):
         maker.from_estimator(named, X, words, pos_label=pos_label)
     with pytest.raises(ValueError, match="pos_label='other'"):
         maker.from_estimator(named, X, words, pos_label="other")
+
+
+def test_the_name_is_that_of_the_model_inside():
+    model = make_pipeline(StandardScaler(), GridSearchCV(GaussianNB(), {"var_smoothing": [1e-9]}))
+    rng = np.random.default_rng(0)
+    model.fit(rng.normal(size=(40, 2)), np.arange(40) % 2)
+    assert model_name(FrozenEstimator(model)) == "GaussianNB"
+    assert model_name(FrozenEstimator(GaussianNB())) == "GaussianNB"

@@ -89,6 +89,12 @@ def test_wide_positive_objectives_get_a_logarithmic_axis():
     assert ConvergenceDisplay.from_certificate(GOOD).axes_[0].get_yscale() == "linear"
 
 
+def test_fits_of_very_different_length_get_a_logarithmic_clock():
+    long = fit_of(np.linspace(4, 2, 40), np.linspace(1, 2, 40))
+    assert ConvergenceDisplay.from_certificates({"a": GOOD, "b": long}).ax_.get_xscale() == "log"
+    assert ConvergenceDisplay.from_certificates({"a": GOOD, "b": GOOD}).ax_.get_xscale() == "linear"
+
+
 def test_panels():
     gap = ConvergenceDisplay.from_certificate(GOOD, panels=["gap"])
     assert len(gap.axes_) == 1

@@ -87,6 +87,9 @@ def test_auto_threshold_is_what_predict_does(cancer):
     assert display.threshold == 0
     assert display.fpr <= 0.1
 
+    everything = BudgetClassifier(FrozenEstimator(model), fraction=1.0).fit(X, y)
+    assert ScoreDensityDisplay.from_estimator(everything, X, y).threshold is None
+
     nothing = DummyClassifier(strategy="prior").fit(X, y)
     display = ScoreDensityDisplay.from_estimator(nothing, X, 1 - y, pos_label=0)
     assert display.threshold == 0.5

@@ -141,8 +141,10 @@ def test_no_positives(metric):
     if metric.name == "precision_at_k":
         assert metric([0, 0, 0, 0], SCORE) == 0
         return
-    with pytest.warns(UndefinedMetricWarning, match=f"{metric.name} is undefined: .* no positive"):
+    message = f"{metric.name} is undefined: .* no positive"
+    with pytest.warns(UndefinedMetricWarning, match=message) as record:
         assert math.isnan(metric([0, 0, 0, 0], SCORE))
+    assert record[0].filename == __file__
 
 
 def test_no_negatives(metric):

@@ -111,25 +111,25 @@ def population_precision(fraction, prevalence, shift):
 
 
 @pytest.mark.parametrize(
-    ("method", "confidence", "low", "high"),
+    ("method", "k", "confidence", "low", "high"),
     [
-        ("bootstrap", 0.95, 0.92, 0.98),
-        ("bootstrap", 0.8, 0.75, 0.86),
-        ("wilson", 0.95, 0.93, 0.995),
-        ("exact", 0.95, 0.95, 1.0),
+        ("bootstrap", 100, 0.95, 0.92, 0.98),
+        ("bootstrap", 100, 0.8, 0.74, 0.86),
+        ("wilson", 20, 0.95, 0.9, 0.975),
+        ("exact", 20, 0.95, 0.94, 0.995),
     ],
 )
-def test_coverage_of_precision(method, confidence, low, high):
-    truth = population_precision(0.1, 0.1, 1.5)
+def test_coverage_of_precision(method, k, confidence, low, high):
+    truth = population_precision(k / 1000, 0.1, 1.5)
     rng = np.random.default_rng(11)
-    held, trials = 0, 400
+    held, trials = 0, 250
     for _ in range(trials):
         y, score = make(100, 900, rng, shift=1.5)
         found = metrics.interval(
             metrics.precision_at_k,
             y,
             score,
-            k=100,
+            k=k,
             method=method,
             confidence=confidence,
             n_resamples=200,
@@ -146,11 +146,11 @@ def test_coverage_of_recall_at_fpr_and_auc():
         "partial_auc": norm.cdf(1.5 / math.sqrt(2)),
     }
     held = dict.fromkeys(truths, 0)
-    trials = 250
+    trials = 150
     for _ in range(trials):
         y, score = make(150, 600, rng, shift=1.5)
         for name, truth in truths.items():
-            found = metrics.interval(name, y, score, n_resamples=200, random_state=rng)
+            found = metrics.interval(name, y, score, n_resamples=150, random_state=rng)
             held[name] += found.low <= truth <= found.high
     for name, count in held.items():
         assert 0.9 <= count / trials <= 0.985, name
@@ -159,14 +159,14 @@ def test_coverage_of_recall_at_fpr_and_auc():
 def test_coverage_of_a_difference_and_size_of_its_test():
     rng = np.random.default_rng(13)
     held = false_alarms = found = 0
-    trials = 250
+    trials = 150
     for _ in range(trials):
         y, score = make(100, 900, rng, shift=1.5)
         a, b = score + rng.normal(size=1000), score + rng.normal(size=1000)
-        equal = metrics.compare(y, a, b, "recall_at_10%", n_resamples=200, random_state=rng)
+        equal = metrics.compare(y, a, b, "recall_at_10%", n_resamples=150, random_state=rng)
         held += equal.low <= 0 <= equal.high
         false_alarms += equal.p_value < 0.05
-        better = metrics.compare(y, score, b, "recall_at_10%", n_resamples=200, random_state=rng)
+        better = metrics.compare(y, score, b, "recall_at_10%", n_resamples=150, random_state=rng)
         found += better.p_value < 0.05
     assert 0.92 <= held / trials <= 0.99
     assert false_alarms / trials <= 0.08

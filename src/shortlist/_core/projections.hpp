@@ -76,11 +76,8 @@ class BalancedProjection {
       : a_(a), upper_(upper), n_a_(n_a), b_(b), cap_(cap), n_b_(n_b) {}
 
   void run(double* alpha, double* beta) {
-    if (cap_) {
-      capped(alpha, beta);
-    } else {
-      uncapped(alpha, beta);
-    }
+    uncapped(alpha, beta);
+    if (cap_ && !caps_hold(beta)) capped(alpha, beta);
   }
 
  private:
@@ -127,6 +124,15 @@ class BalancedProjection {
     slope_at(total);
     fill_alpha(alpha, lambda_);
     for (std::size_t j = 0; j < n_b_; ++j) beta[j] = clip(b_[j] - nu_, cap_[j] * total);
+  }
+
+  bool caps_hold(const double* beta) const {
+    double total = 0.0;
+    for (std::size_t j = 0; j < n_b_; ++j) total += beta[j];
+    for (std::size_t j = 0; j < n_b_; ++j) {
+      if (beta[j] > cap_[j] * total) return false;
+    }
+    return true;
   }
 
   double slope_at(double total) {

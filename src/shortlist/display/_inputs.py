@@ -7,16 +7,28 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
+from sklearn.frozen import FrozenEstimator
 
 from shortlist._scores import positive_scores, take_rows
 from shortlist.metrics._sample import check_positive
 
 
+def inner_model(estimator: Any) -> Any:
+    """Find the model inside a pipeline, a search or a frozen wrapper."""
+    while True:
+        if hasattr(estimator, "steps"):
+            estimator = estimator.steps[-1][1]
+        elif hasattr(estimator, "best_estimator_"):
+            estimator = estimator.best_estimator_
+        elif isinstance(estimator, FrozenEstimator):
+            estimator = estimator.estimator
+        else:
+            return estimator
+
+
 def model_name(estimator: Any) -> str:
-    """Name the model itself, not the pipeline around it."""
-    while hasattr(estimator, "steps"):
-        estimator = estimator.steps[-1][1]
-    return type(estimator).__name__
+    """Name the model itself, not what is wrapped around it."""
+    return type(inner_model(estimator)).__name__
 
 
 def named_models(estimators: Any) -> dict[str, Any]:

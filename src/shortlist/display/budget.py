@@ -73,7 +73,7 @@ class BudgetDisplay:
     >>> scores = 2 * y + rng.normal(size=500)
     >>> display = BudgetDisplay.from_predictions(y, scores, k=50, random_state=0)
     >>> round(float(display.curve.precision[49]), 2)
-    0.54
+    0.66
     """
 
     def __init__(

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from shortlist.certificate import Certificate
-from shortlist.display._inputs import named_models
+from shortlist.display._inputs import inner_model, named_models
 from shortlist.display._style import COLORS, GREY, MARKERS, finish, pyplot, spread_marks
 
 PANELS = ("objective", "gap")
@@ -61,7 +61,7 @@ class ConvergenceDisplay:
         Parameters
         ----------
         estimator : estimator or dict of str to estimator
-            Fitted, with ``certificate_``; a pipeline's last step counts.
+            Fitted, with ``certificate_``, alone or inside a pipeline or a search.
         ax : matplotlib Axes or sequence of them, optional
             Where to draw.
         **plot_options : dict
@@ -147,12 +147,14 @@ class ConvergenceDisplay:
             raise ValueError(f"panels={panels!r}: choose some of {', '.join(PANELS)}.")
         self.axes_ = _panel_axes(ax, len(panels))
         self.lines_: dict[str, dict[str, Any]] = {name: {} for name in self.certificates}
+        scale = self._x_scale(x)
         for panel, axes in zip(panels, self.axes_, strict=True):
+            axes.set_xscale(scale)
             for number, (name, certificate) in enumerate(self.certificates.items()):
                 draw = _draw_objective if panel == "objective" else _draw_gap
                 self.lines_[name].update(draw(axes, name, certificate, x, number))
             if panel == "objective":
-                _choose_scale(axes)
+                axes.set_yscale(self._objective_scale())
             elif any("gap" in drawn for drawn in self.lines_.values()):
                 axes.set_yscale("log")
                 self._tolerances(axes)
@@ -165,6 +167,17 @@ class ConvergenceDisplay:
         self.ax_, self.figure_ = self.axes_[0], self.axes_[0].figure
         return self
 
+    def _x_scale(self, x: str) -> str:
+        """Logarithmic when one fit takes more than five times as long as another."""
+        ends = [float(getattr(c.trace, x)[-1]) for c in self.certificates.values()]
+        return "log" if 0 < 5 * min(ends) < max(ends) else "linear"
+
+    def _objective_scale(self) -> str:
+        """Logarithmic when positive primal values span more than a factor of 30."""
+        primal = np.concatenate([c.trace.primal for c in self.certificates.values()])
+        primal = primal[np.isfinite(primal)]
+        return "log" if len(primal) and 0 < 30 * primal.min() < primal.max() else "linear"
+
     def _tolerances(self, axes: Any) -> None:
         for tol in sorted({c.tol for c in self.certificates.values() if c.tol > 0}):
             axes.axhline(tol, color=GREY, linestyle=":", linewidth=1.4, label=f"tol = {tol:g}")
@@ -174,8 +187,7 @@ _YLABELS = {"objective": "objective", "gap": "relative gap"}
 
 
 def _certificate(name: str, estimator: Any) -> Certificate:
-    while hasattr(estimator, "steps"):
-        estimator = estimator.steps[-1][1]
+    estimator = inner_model(estimator)
     if not hasattr(estimator, "certificate_"):
         raise ValueError(
             f"{name} has no certificate_. Fit it first; only shortlist's estimators have one."
@@ -205,7 +217,7 @@ def _line(axes: Any, x: np.ndarray, y: np.ndarray, number: int, dash: str, label
         color=COLORS[number % len(COLORS)],
         linestyle=dash,
         marker=MARKERS[number % len(MARKERS)],
-        markevery=spread_marks(x[shown], "linear", shift=number),
+        markevery=spread_marks(x[shown], axes.get_xscale(), shift=number),
         markersize=4.5,
         linewidth=1.6,
         label=label,
@@ -234,10 +246,3 @@ def _draw_gap(
     gap = trace.relative_gap
     gap = np.where(gap > 0, gap, np.nan)
     return {"gap": _line(axes, getattr(trace, x), gap, number, "-", name)}
-
-
-def _choose_scale(axes: Any) -> None:
-    """Use a logarithmic axis when positive values span more than a factor of 30."""
-    values = np.concatenate([line.get_ydata() for line in axes.lines])
-    if len(values) and values.min() > 0 and values.max() > 30 * values.min():
-        axes.set_yscale("log")

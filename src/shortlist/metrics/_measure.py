@@ -56,7 +56,7 @@ class Measure:
         """Evaluate the metric, with a warning and NaN where it is undefined."""
         missing = self.missing(sample)
         if missing is not None:
-            return warn_undefined(self.name, missing)
+            return warn_undefined(self.name, missing, stacklevel=4)
         return float(self.kernel(self.blocks(sample, **params), **params))
 
 

@@ -236,11 +236,11 @@ def at_least(value: FloatArray, bound: FloatArray | float) -> NDArray[np.bool_]:
     return value >= np.asarray(bound) * (1 - _ROUNDING)
 
 
-def warn_undefined(name: str, missing: str) -> float:
+def warn_undefined(name: str, missing: str, stacklevel: int = 3) -> float:
     """Warn that a metric has no value here and return NaN."""
     warnings.warn(
         f"{name} is undefined: y_true holds no {missing}. Returned nan.",
         UndefinedMetricWarning,
-        stacklevel=4,
+        stacklevel=stacklevel,
     )
     return math.nan

@@ -38,18 +38,9 @@ RECALL_AT_K = Measure(
 LIFT_AT_K = Measure("lift_at_k", _kernels.lift_at_k, ("positive",), _cut, _trials_of_lift)
 
 
-def _evaluate(
-    measure: Measure,
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    k: int | float,
-    ties: str,
-    sample_weight: ArrayLike | None,
-    pos_label: Any,
-) -> float:
-    k = check_k(k)
+def _checked(k: int | float, ties: str) -> dict[str, Any]:
     check_ties(ties)
-    return measure(check_sample(y_true, y_score, sample_weight, pos_label), k=k, ties=ties)
+    return {"k": check_k(k), "ties": ties}
 
 
 def precision_at_k(
@@ -111,7 +102,9 @@ def precision_at_k(
     >>> precision_at_k([1, 1, 0, 0], [1, 1, 1, 1], k=1)
     0.5
     """
-    return _evaluate(PRECISION_AT_K, y_true, y_score, k, ties, sample_weight, pos_label)
+    params = _checked(k, ties)
+    sample = check_sample(y_true, y_score, sample_weight, pos_label)
+    return PRECISION_AT_K(sample, **params)
 
 
 def recall_at_k(
@@ -158,7 +151,9 @@ def recall_at_k(
     >>> recall_at_k([1, 0, 1, 0, 0], [0.9, 0.8, 0.7, 0.2, 0.1], k=0.4)
     0.5
     """
-    return _evaluate(RECALL_AT_K, y_true, y_score, k, ties, sample_weight, pos_label)
+    params = _checked(k, ties)
+    sample = check_sample(y_true, y_score, sample_weight, pos_label)
+    return RECALL_AT_K(sample, **params)
 
 
 def lift_at_k(
@@ -206,7 +201,9 @@ def lift_at_k(
     >>> lift_at_k([1, 0, 1, 0, 0], [0.9, 0.8, 0.7, 0.2, 0.1], k=1)
     2.5
     """
-    return _evaluate(LIFT_AT_K, y_true, y_score, k, ties, sample_weight, pos_label)
+    params = _checked(k, ties)
+    sample = check_sample(y_true, y_score, sample_weight, pos_label)
+    return LIFT_AT_K(sample, **params)
 
 
 enrichment_factor = lift_at_k

@@ -125,7 +125,7 @@ def _curve(sample: Sample) -> BudgetCurve:
     precision = hits / k
     positives = float(blocks.positive.sum())
     if positives == 0:
-        nothing = np.full(len(hits), warn_undefined("recall of budget_curve", "positive"))
+        nothing = np.full(len(hits), warn_undefined("recall of budget_curve", "positive", 4))
         return BudgetCurve(k, precision, nothing, nothing.copy(), hits)
     lift = precision * (blocks.total / positives)
     return BudgetCurve(k, precision, hits / positives, lift, hits)

@@ -335,7 +335,9 @@ def _wilson(proportion: float, trials: float, confidence: float) -> tuple[float,
     spread = z * math.sqrt(proportion * (1 - proportion) / trials + (0.5 * z / trials) ** 2)
     middle = proportion + 0.5 * z * z / trials
     scale = 1 + z * z / trials
-    return max((middle - spread) / scale, 0.0), min((middle + spread) / scale, 1.0)
+    # At 0 and 1 the end is the proportion itself, up to rounding.
+    low, high = (middle - spread) / scale, (middle + spread) / scale
+    return max(min(low, proportion), 0.0), min(max(high, proportion), 1.0)
 
 
 def _clopper_pearson(proportion: float, trials: float, confidence: float) -> tuple[float, float]:

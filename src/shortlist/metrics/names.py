@@ -43,11 +43,10 @@ class Entry:
 
     def forms(self, name: str) -> list[str]:
         """Return the spellings of this entry."""
-        example = {"k": "<k>", "count": "<k>", "rate": f"<{self.parameter}>"}
-        numbered = [f"{name}_{example.get(self.kind, f'<{self.parameter}>')}"]
         if self.parameter is None:
             return [name]
-        return [name, *numbered] if self.optional else numbered
+        numbered = f"{name}_<{self.parameter}>"
+        return [name, numbered] if self.optional else [numbered]
 
 
 TABLE: dict[str, Entry] = {
@@ -102,7 +101,7 @@ def resolve(name: str) -> tuple[Entry, dict[str, Any]]:
     parameters are then passed beside it.
     """
     for key, entry in TABLE.items():
-        if name == entry.function.__name__ or (name == key and entry.forms(key)[0] == key):
+        if name == entry.function.__name__ or (name == key and key in entry.forms(key)):
             return entry, {}
     match = _NUMBERED.fullmatch(name)
     if match and match["name"] in TABLE:

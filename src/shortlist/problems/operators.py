@@ -6,7 +6,8 @@ by block, so that neither a certificate loses digits nor the data is copied whol
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Iterator
+from typing import Any, Protocol
 
 import numpy as np
 from scipy import sparse
@@ -49,7 +50,7 @@ class Rows(Protocol):
     def take(self, index: np.ndarray) -> Rows:
         """Return the chosen rows as an operator of their own."""
 
-    def stack(self, other: Rows) -> Rows:
+    def stack(self, other: Any) -> Rows:
         """Return these rows followed by those of `other`."""
 
 
@@ -62,7 +63,7 @@ class DenseRows:
         self._wide = X.dtype == np.float64
         self._step = max(1, _BLOCK_BYTES // max(1, 8 * self.n_features))
 
-    def _blocks(self):  # noqa: ANN202
+    def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
         for start in range(0, self.n_rows, self._step):
             part = slice(start, start + self._step)
             yield part, self._X[part].astype(np.float64, copy=False)
@@ -123,7 +124,7 @@ class DenseRows:
 class SparseRows:
     """Rows of a CSR matrix."""
 
-    def __init__(self, X: sparse.csr_array) -> None:
+    def __init__(self, X: Any) -> None:
         if not X.has_sorted_indices:
             X = X.sorted_indices()
         self._X = X
@@ -178,6 +179,6 @@ class SparseRows:
         return SparseRows(sparse.vstack([self._X, other._X], format="csr"))
 
 
-def as_rows(X: np.ndarray | sparse.csr_array) -> Rows:
+def as_rows(X: Any) -> Rows:
     """Wrap validated data in the operator for its storage."""
     return SparseRows(X) if sparse.issparse(X) else DenseRows(X)

@@ -27,9 +27,12 @@ class TopMean:
     k: float
 
     def caps(self, weight: np.ndarray) -> np.ndarray | None:
-        """Largest share of each row, None where no cap can bind."""
-        cap = weight / self.k
-        return None if cap.min() >= 1.0 else cap
+        """Largest share of each row, None for the plain maximum.
+
+        Caps that cannot bind because every weight is large are kept: a row of weight 2
+        must be treated as the row twice.
+        """
+        return None if self.k <= min(1.0, float(weight.min())) else weight / self.k
 
     def value(self, scores: np.ndarray, weight: np.ndarray) -> float:
         """Return the threshold of these scores."""

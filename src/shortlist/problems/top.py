@@ -1,11 +1,11 @@
-"""The top of a two-class list: problem, dual and feasible dual points.
+r"""The top of a two-class list: problem, dual and feasible dual points.
 
-.. math:: P(w) = \\tfrac12 \\|w\\|^2 + \\sum_{i \\in pos} c_i \\, \\ell(t - w \\cdot x_i),
-          \\qquad t = T(\\{ w \\cdot x_j : j \\in neg \\})
+.. math:: P(w) = \tfrac12 \|w\|^2 + \sum_{i \in pos} c_i \, \ell(t - w \cdot x_i),
+          \qquad t = T(\{ w \cdot x_j : j \in neg \})
 
-.. math:: D(\\alpha, \\beta) = \\textstyle\\sum\\alpha - \\sum \\frac{r}{2 c_i}\\alpha_i^2
-          - \\tfrac12 \\| \\sum\\alpha_i x_i - \\sum\\beta_j x_j \\|^2,
-          \\qquad \\sum\\alpha = \\sum\\beta, \\; 0 \\le \\beta_j \\le \\pi_j \\sum\\beta
+.. math:: D(\alpha, \beta) = \textstyle\sum\alpha - \sum \frac{r}{2 c_i}\alpha_i^2
+          - \tfrac12 \| \sum\alpha_i x_i - \sum\beta_j x_j \|^2,
+          \qquad \sum\alpha = \sum\beta, \; 0 \le \beta_j \le \pi_j \sum\beta
 """
 
 from __future__ import annotations

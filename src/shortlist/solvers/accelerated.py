@@ -116,4 +116,6 @@ def accelerated(problem: TopProblem, monitor: Monitor) -> Solution:
 
 def _better(problem: TopProblem, best: Solution, point: _Dual) -> Solution:
     primal, t = problem.primal(point.w, point.positive_scores, point.negative_scores)
-    return Solution(point.w, t, primal) if primal < best.primal else best
+    if primal >= best.primal:
+        return best
+    return Solution(point.w, t, primal, score_scale=float(np.abs(point.negative_scores).max()))

@@ -12,8 +12,9 @@ With slacks the restricted problem is a convex quadratic programme,
 variables: :math:`\alpha_i y_i = 0`, :math:`\beta_j z_j = 0`,
 :math:`(\pi_j S - \beta_j)\zeta_j = 0` and, for the hinge,
 :math:`(c_i - \alpha_i)\xi_i = 0`. Each product is driven along the central path
-:math:`\mu` times the weight of its row, so that a row of weight 2 and the row
-twice take the same steps. Mehrotra's predictor and corrector share one factor of
+:math:`\mu` times the row's share of its class's weight, so that a row of weight 2 and
+the row twice take the same steps, and many positives do not drown few negatives.
+Mehrotra's predictor and corrector share one factor of
 :math:`I + X_+^T E X_+ + X_-^T D X_-`.
 
 Reference: S. J. Wright, Primal-Dual Interior-Point Methods, SIAM 1997. Growing the
@@ -24,7 +25,7 @@ generation technique", EJOR 224 (2013).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -42,8 +43,8 @@ class _Pair:
     a: np.ndarray
     b: np.ndarray
     weight: np.ndarray
-    da: np.ndarray | None = None
-    db: np.ndarray | None = None
+    da: np.ndarray = field(default_factory=lambda: np.empty(0))
+    db: np.ndarray = field(default_factory=lambda: np.empty(0))
 
     def length(self) -> float:
         """Longest step that keeps both sides non-negative."""
@@ -95,6 +96,7 @@ class InteriorPoint:
         self._ridge = problem.loss.ridge / self._c
         self._bounded = problem.loss.bounded
         self._capped = problem.cap is not None
+        self._all_caps = np.empty(0) if problem.cap is None else problem.cap
         self._positives: Rows = problem.rows.take(problem.positive)
         self._positive_scores = scores[0]
         self._scores = scores[1][working]
@@ -105,10 +107,11 @@ class InteriorPoint:
         problem = self.problem
         self._negatives: Rows = problem.rows.take(problem.negative[self.working])
         self._weight = problem.negative_weight[self.working]
-        self._cap = problem.cap[self.working] if self._capped else None
+        self._even = self._weight / float(self._weight.sum())
+        self._cap = self._all_caps[self.working] if self._capped else self._all_caps
         self._system = NewtonSystem(self._positives, self._negatives)
         if self._capped:
-            self._weighted_sum = self._negatives.combine(self._weight)
+            self._mean = self._negatives.combine(self._even)
 
     def _start(self) -> None:
         problem, c = self.problem, self._c
@@ -117,15 +120,17 @@ class InteriorPoint:
         xi = np.maximum(violation, 0.3)
         alpha = 0.5 * c if self._bounded else 2.0 * c * xi
         y = np.maximum(xi - violation, 0.3)
-        self._alpha_y = _Pair(alpha, y, problem.positive_weight)
+        even = problem.positive_weight / float(problem.positive_weight.sum())
+        self._alpha_y = _Pair(alpha, y, even)
         self._pairs = [self._alpha_y]
         if self._bounded:
-            self._gamma_xi = _Pair(c - alpha, xi, problem.positive_weight)
+            self._gamma_xi = _Pair(c - alpha, xi, even)
             self._pairs.append(self._gamma_xi)
         total = float(alpha.sum())
-        beta = total * self._weight / float(self._weight.sum())
+        beta = total * self._even
         # Scores cannot exceed this by much, nor need they exceed the margin of 1.
-        reach = 2.0 * problem.value_at_zero * float(self._negatives.squared_norms().mean())
+        length = float(self._even @ self._negatives.squared_norms())
+        reach = 2.0 * problem.value_at_zero * length
         slack = 3.0 * min(1.0, max(reach, 1e-100))
         self._t = self._q = t
         self._total = total
@@ -133,10 +138,10 @@ class InteriorPoint:
             zeta = np.maximum(self._scores - t, 0.0) + slack
             z = t + zeta - self._scores
             eta = np.maximum(self._cap * total - beta, 1e-3 * self._cap * total)
-            self._eta_zeta = _Pair(eta, zeta, self._weight)
+            self._eta_zeta = _Pair(eta, zeta, self._even)
         else:
             z = t - self._scores + slack
-        self._beta_z = _Pair(beta, z, self._weight)
+        self._beta_z = _Pair(beta, z, self._even)
         self._pairs.append(self._beta_z)
         if self._capped:
             self._pairs.append(self._eta_zeta)
@@ -149,7 +154,7 @@ class InteriorPoint:
     @property
     def slack(self) -> float:
         """Typical slack of a negative: its value if all multipliers were equal."""
-        return self._mu() * float(self._weight.sum()) / self._total
+        return self._mu() / self._total
 
     @property
     def beta(self) -> np.ndarray:
@@ -157,23 +162,23 @@ class InteriorPoint:
         return self._beta_z.a
 
     def _mu(self) -> float:
-        weight = sum(float(pair.weight.sum()) for pair in self._pairs)
-        return sum(pair.product() for pair in self._pairs) / weight
+        return sum(pair.product() for pair in self._pairs) / len(self._pairs)
 
     def extend(self, new: np.ndarray, scores: np.ndarray) -> None:
         """Add negatives (positions and scores) to the working set."""
         problem, mu = self.problem, self._mu()
         weight = problem.negative_weight[new]
+        even = weight / (float(self._weight.sum()) + float(weight.sum()))
         excess = max(float((scores - self._q).max()), 1e-12 * max(1.0, abs(self._q)))
         if self._capped:
-            cap = problem.cap[new]
+            cap = self._all_caps[new]
             most = 0.5 * cap * self._total
-            zeta = np.maximum(scores - self._q, 0.0) + mu * weight / (2.0 * most)
+            zeta = np.maximum(scores - self._q, 0.0) + mu * even / (2.0 * most)
             z = self._q + zeta - scores + 0.1 * excess
         else:
             most = 0.1 * self._total * weight / float(weight.sum())
             z = np.maximum(self._q - scores, 0.0) + 0.1 * excess
-        beta = np.minimum(mu * weight / z, most)
+        beta = np.minimum(mu * even / z, most)
         self.working = np.concatenate([self.working, new])
         self._scores = np.concatenate([self._scores, scores])
         self._load_negatives()
@@ -184,7 +189,7 @@ class InteriorPoint:
     def _grow(self, pair: _Pair, a: np.ndarray, b: np.ndarray) -> None:
         pair.a = np.concatenate([pair.a, a])
         pair.b = np.concatenate([pair.b, b])
-        pair.weight = self._weight
+        pair.weight = self._even
 
     def primal(self) -> float:
         """Primal value of the restricted problem at the current model."""
@@ -202,12 +207,11 @@ class InteriorPoint:
         if self._capped:
             # Pull the shares towards the weights' own, which respect every cap.
             shares = beta * (rescale / total)
-            even = self._weight / float(self._weight.sum())
             over = shares > self._cap
             if over.any():
-                keep = float(((self._cap - even)[over] / (shares - even)[over]).min())
+                keep = float(((self._cap - self._even)[over] / (shares - self._even)[over]).min())
                 keep = max(0.0, keep)
-                centre = self._weighted_sum * (total / float(self._weight.sum()))
+                centre = total * self._mean
                 model = centre + keep * (model - centre)
         return self.problem.dual_ray(alpha, self._from_alpha - model).value
 
@@ -244,8 +248,7 @@ class InteriorPoint:
 
         self._direction([pair.target(0.0, 0.0) for pair in pairs])
         length = min(1.0, min(pair.length() for pair in pairs))
-        weight = sum(float(pair.weight.sum()) for pair in pairs)
-        predicted = sum(pair.product(length) for pair in pairs) / weight
+        predicted = sum(pair.product(length) for pair in pairs) / len(pairs)
         centring = min(max((predicted / mu) ** 3, 1e-8), 1.0)
         second_order = 1.0 if length >= 0.1 else length * length
         self._direction([pair.target(centring * mu, second_order) for pair in pairs])

@@ -77,7 +77,8 @@ def newton(problem: TopProblem, monitor: Monitor) -> Solution:
         monitor.iteration += 1
         since_pass += 1
     top = int(problem.negative[point.working[np.argmax(point.beta)]])
-    return Solution(w=best.w, threshold=best.t, primal=best.primal, top_negative=top)
+    scale = float(np.abs(best.negative_scores).max())
+    return Solution(best.w, best.t, best.primal, score_scale=scale, top_negative=top)
 
 
 @dataclass(frozen=True)

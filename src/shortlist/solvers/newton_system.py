@@ -8,10 +8,14 @@ the diagonal plus the heaviest rows.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy import linalg, sparse
 
 from ..problems.operators import Rows
+
+Solve = Callable[[np.ndarray], np.ndarray]
 
 _DIRECT_LIMIT = 1500
 _HEAVY_ROWS = 300
@@ -25,14 +29,14 @@ class NewtonSystem:
         self._n_features = positives.n_features
         n_rows = positives.n_rows + negatives.n_rows
         if self._n_features <= max(_DIRECT_LIMIT, min(n_rows, 2 * _DIRECT_LIMIT)):
-            self.factor = self._factor_features
+            self.factor: Callable[[np.ndarray, np.ndarray], Solve] = self._factor_features
         elif n_rows <= 2 * _DIRECT_LIMIT:
             self._inner = positives.stack(negatives).inner()
             self.factor = self._factor_rows
         else:
             self.factor = self._factor_heavy_rows
 
-    def _factor_features(self, E: np.ndarray, D: np.ndarray):  # noqa: ANN202
+    def _factor_features(self, E: np.ndarray, D: np.ndarray) -> Solve:
         positives, negatives = self._parts
         matrix = positives.gram(E)
         matrix += negatives.gram(D)
@@ -40,21 +44,26 @@ class NewtonSystem:
         factor = _cholesky(matrix)
         return lambda rhs: linalg.cho_solve(factor, rhs, check_finite=False)
 
-    def _factor_rows(self, E: np.ndarray, D: np.ndarray):  # noqa: ANN202
+    def _factor_rows(self, E: np.ndarray, D: np.ndarray) -> Solve:
         root = np.sqrt(np.concatenate([E, D]))
         matrix = self._inner * root
         matrix *= root[:, None]
         matrix.flat[:: len(root) + 1] += 1.0
         factor = _cholesky(matrix)
-        stacked = self._parts[0].stack(self._parts[1])
+        rows = self._parts[0].stack(self._parts[1])
+
+        def rough(rhs: np.ndarray) -> np.ndarray:
+            inside = linalg.cho_solve(factor, root * rows.scores(rhs), check_finite=False)
+            return rhs - rows.combine(root * inside)
 
         def solve_one(rhs: np.ndarray) -> np.ndarray:
-            inside = linalg.cho_solve(factor, root * stacked.scores(rhs), check_finite=False)
-            return rhs - stacked.combine(root * inside)
+            # Heavy rows cancel in Woodbury's difference: refine once.
+            x = rough(rhs)
+            return x + rough(rhs - x - rows.combine(root * root * rows.scores(x)))
 
         return _by_column(solve_one)
 
-    def _factor_heavy_rows(self, E: np.ndarray, D: np.ndarray):  # noqa: ANN202
+    def _factor_heavy_rows(self, E: np.ndarray, D: np.ndarray) -> Solve:
         rows = self._parts[0].stack(self._parts[1])
         v = np.concatenate([E, D])
         heaviness = v * rows.squared_norms()
@@ -89,7 +98,7 @@ class NewtonSystem:
         return _by_column(solve_one)
 
 
-def _cholesky(matrix: np.ndarray):  # noqa: ANN202
+def _cholesky(matrix: np.ndarray) -> tuple[np.ndarray, bool]:
     # The transposed view is Fortran-ordered, so LAPACK works in place on what
     # was the upper triangle.
     jitter = 0.0
@@ -101,7 +110,7 @@ def _cholesky(matrix: np.ndarray):  # noqa: ANN202
             jitter = max(10.0 * jitter, 1e-14 * float(np.trace(matrix)))
 
 
-def _by_column(solve_one):  # noqa: ANN001, ANN202
+def _by_column(solve_one: Solve) -> Solve:
     def solve(rhs: np.ndarray) -> np.ndarray:
         if rhs.ndim == 1:
             return solve_one(rhs)

@@ -19,6 +19,8 @@ class Solution:
         Threshold of the negatives' scores under `w`.
     primal : float
         Its objective.
+    score_scale : float
+        Largest absolute score of a negative.
     top_negative : int
         Row with the largest dual weight among the negatives, -1 if unknown.
     """
@@ -26,4 +28,5 @@ class Solution:
     w: np.ndarray
     threshold: float
     primal: float
+    score_scale: float = 0.0
     top_negative: int = -1

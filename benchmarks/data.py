@@ -1,0 +1,76 @@
+"""Real data sets for the benchmarks, through one loader.
+
+Sets bundled with scikit-learn are always there. Set ``SHORTLIST_DATA`` to a folder of
+``.npz`` files for the larger public sets (UCI, LIBSVM, NSL-KDD). The ``openml:`` names
+are fetched by scikit-learn when a network is there.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn import datasets
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+
+BUNDLED = {
+    "breast_cancer": (datasets.load_breast_cancer, 0),
+    "digits_8": (datasets.load_digits, 8),
+    "wine_2": (datasets.load_wine, 2),
+}
+
+
+def folder() -> Path | None:
+    """Return the folder of larger sets, None where it is not set."""
+    value = os.environ.get("SHORTLIST_DATA")
+    return Path(value) if value else None
+
+
+def load_binary(name: str) -> tuple[Any, np.ndarray]:
+    """Load a two-class set, scaled: dense columns to unit variance, sparse ones to 1.
+
+    Parameters
+    ----------
+    name : str
+        ``breast_cancer``, ``digits_8``, ``wine_2`` (bundled), or with
+        ``SHORTLIST_DATA``: letter (A against the rest), spambase, magic04, w8a, a9a,
+        nsl_kdd, mammography, ionosphere, sonar, diabetes, german_numer,
+        winequality_red and winequality_white (quality of 7 or more).
+
+    Returns
+    -------
+    X : ndarray or csr matrix
+        Float64 rows.
+    y : ndarray of bool
+        True for the positives.
+    """
+    if name in BUNDLED:
+        load, positive = BUNDLED[name]
+        X, target = load(return_X_y=True)
+        return StandardScaler().fit_transform(X), target == positive
+    root = folder()
+    if root is None:
+        raise FileNotFoundError(
+            f"data set {name!r} needs the folder named by the environment variable "
+            f"SHORTLIST_DATA; without it use one of {', '.join(BUNDLED)}."
+        )
+    if (root / f"{name}.npz").exists():
+        with np.load(root / f"{name}.npz") as parts:
+            if "X" in parts:
+                X, target = parts["X"], parts["y"]
+            else:
+                X = np.concatenate([parts["X_train"], parts["X_test"]])
+                target = np.concatenate([parts["y_train"], parts["y_test"]])
+        X = StandardScaler().fit_transform(X.astype(np.float64))
+    else:
+        whole = root / f"{name}_X.npz"
+        X = sparse.load_npz(whole if whole.exists() else root / f"{name}_X_train.npz")
+        with np.load(root / f"{name}_y.npz") as labels:
+            target = labels["y" if "y" in labels else "y_train"]
+        X = MaxAbsScaler().fit_transform(X.tocsr().astype(np.float64))
+    if name == "letter":
+        return X, target == 1
+    return X, target >= 7 if name.startswith("winequality") else target > 0

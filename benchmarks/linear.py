@@ -1,0 +1,160 @@
+"""Linear TopPush: seconds to a certified gap, against the reference and the everyday choice.
+
+    python -m benchmarks.linear            every cell, about an hour
+    python -m benchmarks.linear --quick    a few cells in about a minute
+
+One thread. Times are CPU seconds of this process (the smallest of a few repeats), so
+that other programs on the machine do not count; the reference gives up after a limit
+that is counted in full. The peers get the same arrays.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import time
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC
+from threadpoolctl import threadpool_limits
+
+from benchmarks.data import BUNDLED, folder, load_binary
+from shortlist import TopPush
+
+SETS = ("letter", "spambase", "magic04", "w8a", "a9a", "nsl_kdd", "mammography")
+LAMBDAS = (1.0, 0.1, 0.01, 0.001)
+
+
+def seconds(model: Any, X: Any, y: np.ndarray, repeats: int) -> float:
+    best = np.inf
+    for _ in range(repeats):
+        start = time.process_time()
+        model.fit(X, y)
+        best = min(best, time.process_time() - start)
+    return best
+
+
+def cells(names: tuple[str, ...], limit: float, repeats: int, tol: float) -> None:
+    print(f"Seconds to a certified relative gap of {tol:g}; the reference stops at {limit:g} s.\n")
+    header = ("set", "k", "lambda", "newton", "passes", "steps", "accelerated", "its gap")
+    print("{:<14}{:>3}{:>8}{:>10}{:>8}{:>7}{:>13}{:>10}".format(*header), end="")
+    print(f"{'LinearSVC':>11}{'logistic':>10}{'gap at 1e-6':>13}")
+    ratios: dict[str, list[float]] = {"accelerated": [], "LinearSVC": [], "logistic": []}
+    reached = reached_tight = total = 0
+    for name in names:
+        X, y = load_binary(name)
+        for k in (1, 10):
+            for lam in LAMBDAS:
+                C = 1.0 / (lam * int(y.sum()))
+                ours = TopPush(k, C=C, tol=tol)
+                newton = seconds(ours, X, y, repeats)
+                svc = seconds(LinearSVC(dual=False, tol=1e-4, C=C), X, y, repeats)
+                logistic = seconds(LogisticRegression(solver="liblinear", C=C), X, y, repeats)
+                tight = TopPush(k, C=C, tol=1e-6).fit(X, y).certificate_
+                slow = TopPush(k, C=C, tol=tol, solver="accelerated", time_limit=limit)
+                accelerated = seconds(slow, X, y, 1)
+                if slow.certificate_.status != "converged":
+                    accelerated = limit
+                total += 1
+                reached += ours.certificate_.relative_gap <= tol
+                reached_tight += tight.relative_gap <= 1e-6
+                for peer, value in (
+                    ("accelerated", accelerated),
+                    ("LinearSVC", svc),
+                    ("logistic", logistic),
+                ):
+                    ratios[peer].append(value / newton)
+                certificate = ours.certificate_
+                print(
+                    f"{name:<14}{k:>3}{lam:>8g}{newton:>10.4f}{certificate.passes:>8}"
+                    f"{ours.n_iter_:>7}{accelerated:>13.3f}"
+                    f"{slow.certificate_.relative_gap:>10.1e}{svc:>11.4f}{logistic:>10.4f}"
+                    f"{tight.relative_gap:>13.1e}",
+                    flush=True,
+                )
+    print(f"\ncells at {tol:g}: {reached} of {total}; at 1e-6: {reached_tight} of {total}")
+    for peer, values in ratios.items():
+        mean = float(np.exp(np.mean(np.log(values))))
+        print(f"geometric mean of time of {peer} / newton: {mean:.2f}")
+
+
+def blobs(n_rows: int, n_features: int = 30) -> tuple[np.ndarray, np.ndarray]:
+    """Two overlapping Gaussian clouds, 5 % positives."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n_rows, n_features))
+    y = rng.random(n_rows) < 0.05
+    X[y] += 3.0 / np.sqrt(n_features)
+    return X, y
+
+
+def growth(sizes: list[int]) -> None:
+    print("\nGrowth: the same problem with more rows, k=0.01, C = 1 / (0.01 n_positives)")
+    times = []
+    for n_rows in sizes:
+        X, y = blobs(n_rows)
+        model = TopPush(0.01, C=100.0 / int(y.sum()))
+        times.append(seconds(model, X, y, 2))
+        ratio = peak_memory(n_rows)
+        print(
+            f"{n_rows:>9} rows {times[-1]:8.3f} s, {model.certificate_.passes} passes, "
+            f"{model.n_iter_} steps, peak memory {ratio:.2f} x the data",
+            flush=True,
+        )
+    slope = np.polyfit(np.log(sizes), np.log(times), 1)[0]
+    print(f"log-log slope of time: {slope:.2f}")
+
+
+_MEMORY = """
+import re
+import sys
+from benchmarks.linear import TopPush, blobs
+
+def peak():
+    with open("/proc/self/status") as status:
+        return 1024 * int(re.search(r"VmHWM:\\s+(\\d+)", status.read())[1])
+
+TopPush(2).fit(*blobs(1000))
+base = peak()
+X, y = blobs(int(sys.argv[1]))
+TopPush(0.01, C=100.0 / int(y.sum())).fit(X, y)
+print((peak() - base) / X.nbytes)
+"""
+
+
+def peak_memory(n_rows: int) -> float:
+    """Peak memory of a fresh process that makes the data and fits, in units of the data.
+
+    Linux only: getrusage would count the peak of the parent process as well.
+    """
+    run = subprocess.run(
+        [sys.executable, "-c", _MEMORY, str(n_rows)], capture_output=True, text=True, check=True
+    )
+    return float(run.stdout)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="a few cells, a short limit")
+    parser.add_argument("--sets", nargs="*", help="only these sets")
+    parser.add_argument("--limit", type=float, help="seconds allowed to the reference")
+    parser.add_argument("--tol", type=float, default=1e-4, help="relative gap to reach")
+    options = parser.parse_args()
+    names = SETS if folder() else tuple(BUNDLED)
+    if options.quick:
+        names = names[:2]
+    if options.sets:
+        names = tuple(options.sets)
+    limit = options.limit or (5.0 if options.quick else 60.0)
+    warnings.simplefilter("ignore")
+    with threadpool_limits(1):
+        cells(names, limit, repeats=3, tol=options.tol)
+        smallest = 5_000 if options.quick else 50_000
+        growth([smallest * 2**i for i in range(5)])
+
+
+if __name__ == "__main__":
+    main()

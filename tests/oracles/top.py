@@ -1,0 +1,59 @@
+"""Top-of-the-list problems written out for cvxpy."""
+
+import cvxpy as cp
+import numpy as np
+
+
+def solve_cvxpy(problem: cp.Problem) -> float:
+    value = problem.solve(
+        solver=cp.CLARABEL, tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10
+    )
+    assert problem.status in ("optimal", "optimal_inaccurate")
+    return float(value)
+
+
+def loss_of(violation, loss):
+    return cp.pos(1 + violation) if loss == "hinge" else cp.square(cp.pos(1 + violation))
+
+
+def top_push_optimum(X, y, *, k, C, loss, weight=None):
+    """Optimal value of the problem; `k` counts negatives by weight."""
+    y = np.asarray(y, dtype=bool)
+    weight = np.ones(len(y)) if weight is None else np.asarray(weight, dtype=float)
+    # In units where features, and the optimum, are about 1: the oracle's tolerances are
+    # absolute.
+    unit = np.abs(X).max() or 1.0
+    value = min(C * weight[y].sum(), unit**-2)
+    positives, negatives = X[y] / unit, X[~y] / unit
+    w = cp.Variable(X.shape[1])
+    quantile = cp.Variable()
+    # Mean of the top k as a minimum over the quantile (Rockafellar and Uryasev).
+    t = quantile + weight[~y] @ cp.pos(negatives @ w - quantile) / k
+    objective = (0.5 / unit**2 / value) * cp.sum_squares(w)
+    objective += (C / value) * weight[y] @ loss_of(t - positives @ w, loss)
+    return value * solve_cvxpy(cp.Problem(cp.Minimize(objective)))
+
+
+def project(a, b, *, upper=None, cap=None):
+    """Nearest feasible dual point."""
+    alpha, beta = cp.Variable(len(a)), cp.Variable(len(b))
+    total = cp.sum(alpha)
+    constraints = [alpha >= 0, beta >= 0, total == cp.sum(beta)]
+    if upper is not None:
+        constraints.append(alpha <= upper)
+    if cap is not None:
+        constraints.append(beta <= cap * total)
+    distance = cp.sum_squares(alpha - a) + cp.sum_squares(beta - b)
+    solve_cvxpy(cp.Problem(cp.Minimize(distance), constraints))
+    return alpha.value, beta.value
+
+
+def top_mean(scores, weight, k):
+    """Mean of the k highest scores, counted by weight, one row at a time."""
+    left, total = k, 0.0
+    for j in sorted(range(len(scores)), key=lambda j: -scores[j]):
+        share = min(left, weight[j])
+        total += share * scores[j]
+        left -= share
+    assert left <= 1e-9
+    return total / k

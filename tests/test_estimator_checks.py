@@ -1,0 +1,16 @@
+"""scikit-learn's own checks, for every estimator, with no expected failures."""
+
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from shortlist import TopPush
+
+
+@parametrize_with_checks(
+    [
+        TopPush(),
+        TopPush(k=0.3, loss="hinge"),
+        TopPush(k=2, C=10.0),
+    ]
+)
+def test_estimator(estimator, check):
+    check(estimator)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from numbers import Real
 from typing import Any
@@ -81,7 +82,7 @@ def kernel_function(
     """
     if callable(kernel):
         return kernel
-    if kernel not in _KERNELS:
+    if not isinstance(kernel, str) or kernel not in _KERNELS:
         listed = ", ".join(repr(name) for name in KERNEL_NAMES)
         raise ValueError(f"kernel must be a callable or one of {listed}, got kernel={kernel!r}.")
     function, takes, takes_sparse = _KERNELS[kernel]
@@ -93,7 +94,7 @@ def kernel_function(
     if "gamma" in takes:
         values["gamma"] = _gamma(gamma, X)
     chosen = {name: values[name] for name in takes}
-    return lambda A, B: function(A, B, **chosen)
+    return functools.partial(function, **chosen)
 
 
 def _gamma(gamma: str | float, X: Any) -> float:

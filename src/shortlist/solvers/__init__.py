@@ -35,26 +35,27 @@ class Solver:
     max_iter: int
 
 
-# For each problem the first suitable solver is the default; names need to be unique
-# among the suitable ones only.
-SOLVERS = (
-    Solver("newton", newton, needs="working set of linear rows", max_iter=500),
-    Solver("accelerated", accelerated, needs="dual projection", max_iter=100_000),
-    Solver("newton", pair_newton, needs="sum over pairs", max_iter=500),
-    Solver("fw", rank_frank_wolfe, needs="sum over hinged pairs", max_iter=100_000),
-)
+# The first that suits a problem is its default. Names are unique among those that suit.
+SOLVERS = {
+    (solver.name, solver.needs): solver
+    for solver in (
+        Solver("newton", newton, needs="working set of linear rows", max_iter=500),
+        Solver("accelerated", accelerated, needs="dual projection", max_iter=100_000),
+        Solver("newton", pair_newton, needs="sum over pairs", max_iter=500),
+        Solver("fw", rank_frank_wolfe, needs="sum over hinged pairs", max_iter=100_000),
+    )
+}
 
 
 def find_solver(name: str, problem: Any) -> Solver:
     """Return the solver called `name`, if it can solve `problem`."""
-    suitable = {}
-    for solver in SOLVERS:
-        if solver.needs in problem.offers:
-            suitable.setdefault(solver.name, solver)
+    suitable = {
+        solver.name: solver for solver in SOLVERS.values() if solver.needs in problem.offers
+    }
     if name == "auto":
         return next(iter(suitable.values()))
     if name not in suitable:
-        needs = [solver.needs for solver in SOLVERS if solver.name == name]
+        needs = [solver.needs for solver in SOLVERS.values() if solver.name == name]
         reason = (
             f"it needs a {' or a '.join(needs)}, which this problem does not offer"
             if needs

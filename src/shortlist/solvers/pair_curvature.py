@@ -20,6 +20,7 @@ _MOST_FEATURES = 600
 _LEAST_ROWS = 4000
 _ROWS_PER_FEATURE = 20
 _MOST_STEPS = 250
+_ACCURACY = 0.03
 
 Preconditioner = Callable[[np.ndarray], np.ndarray]
 
@@ -35,7 +36,6 @@ class PairCurvature:
 
     def __init__(self, problem: PairProblem) -> None:
         self.problem = problem
-        self.products = 0
         self._sample: PairProblem | None = None
         space = problem.space
         if isinstance(space, LinearSpace) and space.size <= _MOST_FEATURES:
@@ -44,10 +44,8 @@ class PairCurvature:
             self._sample = problem if len(self._rows) == space.n_rows else problem.take(self._rows)
             self._X = self._sample.space.rows.dense()
 
-    def solve(
-        self, point: Point, width: float, sums: PairSums, gradient: Point, accuracy: float
-    ) -> Point:
-        """Return the Newton step to a relative residual of `accuracy`."""
+    def solve(self, point: Point, width: float, sums: PairSums, gradient: Point) -> Point:
+        """Return the Newton step, to a small relative residual."""
         problem = self.problem
         precondition = self._preconditioner(point.f, width)
 
@@ -60,11 +58,10 @@ class PairCurvature:
         residual = gradient.times(-1.0)
         z = preconditioned(residual)
         square = residual.dot(z)
-        goal = accuracy * accuracy * square
+        goal = _ACCURACY * _ACCURACY * square
         direction = z
         for _ in range(_MOST_STEPS):
             curved = problem.laplacian(point.f, width, sums.degree, direction.f)
-            self.products += 1
             image = direction.plus(1.0, problem.lift(curved))
             bend = direction.dot(direction) + float(curved @ direction.f)
             if bend <= 0.0:
@@ -76,7 +73,6 @@ class PairCurvature:
             previous, square = square, residual.dot(z)
             if square <= goal:
                 break
-            _ = z.f
             direction = z.plus(square / previous, direction)
         return step
 

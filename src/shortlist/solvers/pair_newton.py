@@ -25,9 +25,10 @@ from ..certificate import Monitor
 from ..problems.pairs import PairProblem, PairSums
 from ..problems.spaces import LinearSpace, Point
 from .pair_curvature import PairCurvature, sample_rows
+from .solution import BestPoint
 
 _FIRST_WIDTH = 2.0
-_SHORTEST_SHRINK = 0.1
+_LEAST_SHRINK = 0.1
 _LEAST_WIDTH = 1e-9
 _LINE_STEPS = 12
 _STALL = 30
@@ -56,38 +57,35 @@ def pair_newton(problem: PairProblem, monitor: Monitor) -> Point:
 def _minimise(problem: PairProblem, monitor: Monitor) -> tuple[Point, float]:
     """Return the best model and the last width."""
     hinge = problem.loss.bounded
-    best, best_primal = problem.zero(), problem.value_at_zero
+    best = BestPoint(problem.zero(), problem.value_at_zero)
     point, width = _start(problem, monitor)
     curvature = PairCurvature(problem)
     sums = problem.sums(point.f, width)
     dual, least_gap, progress_at = 0.0, np.inf, 0
     while True:
         monitor.passes += 1
+        best.offer(point, problem.primal(point, sums))
         model = problem.lift(sums.net)
-        _ = point.f, model.f
-        gradient = point.plus(-1.0, model)
-        primal = problem.primal(point, sums)
-        if primal < best_primal:
-            best, best_primal = point, primal
         dual = max(dual, problem.dual(point, sums, model))
-        if monitor.check(best_primal, dual):
+        # At a tiny C the zero model is within the tolerance, but orders nothing.
+        if monitor.iteration and monitor.check(best.primal, dual):
             break
-        residual = 0.5 * gradient.dot(gradient)
-        rounding = sums.hinge(point.f) - sums.slack(point.f) if hinge else 0.0
-        if best_primal - dual < 0.9 * least_gap:
-            least_gap, progress_at = best_primal - dual, monitor.iteration
+        if best.primal - dual < 0.9 * least_gap:
+            least_gap, progress_at = best.primal - dual, monitor.iteration
         if monitor.iteration - progress_at >= _STALL:
             break
-        goal = 0.4 * monitor.tol * best_primal
+        gradient = point.plus(-1.0, model)
+        residual = 0.5 * gradient.dot(gradient)
+        rounding = sums.hinge(point.f) - sums.slack(point.f) if hinge else 0.0
+        goal = 0.4 * monitor.tol * best.primal
         if hinge and residual <= 0.5 * rounding and rounding > goal and width > _LEAST_WIDTH:
-            width *= max(_SHORTEST_SHRINK, min(0.5, 0.7 * np.sqrt(goal / rounding)))
+            width *= max(_LEAST_SHRINK, min(0.5, 0.7 * np.sqrt(goal / rounding)))
             sums = problem.sums(point.f, width)
             continue
-        accuracy = 0.001
-        step = curvature.solve(point, width, sums, gradient, accuracy)
+        step = curvature.solve(point, width, sums, gradient)
         point, sums = _line_search(problem, point, step, width, sums)
         monitor.iteration += 1
-    return best, width
+    return best.point, width
 
 
 def _start(problem: PairProblem, monitor: Monitor) -> tuple[Point, float]:

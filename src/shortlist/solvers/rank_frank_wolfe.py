@@ -18,6 +18,7 @@ from __future__ import annotations
 from ..certificate import Monitor
 from ..problems.pairs import PairProblem
 from ..problems.spaces import Point
+from .solution import BestPoint
 
 _ANY_WIDTH = 1.0
 
@@ -38,19 +39,15 @@ def rank_frank_wolfe(problem: PairProblem, monitor: Monitor) -> Point:
         The best model seen.
     """
     point, total = problem.zero(), 0.0
-    best, best_primal = point, problem.value_at_zero
+    best = BestPoint(point, problem.value_at_zero)
     while True:
         sums = problem.sums(point.f, _ANY_WIDTH)
         monitor.passes += 1
         square = point.dot(point)
-        primal = problem.primal(point, sums)
-        if primal < best_primal:
-            best, best_primal = point, primal
-        if monitor.check(best_primal, total - 0.5 * square):
-            return best
-        vertex = problem.lift(sums.vertex)
-        _ = vertex.f
-        direction = vertex.plus(-1.0, point)
+        best.offer(point, problem.primal(point, sums))
+        if monitor.check(best.primal, total - 0.5 * square):
+            return best.point
+        direction = problem.lift(sums.vertex).plus(-1.0, point)
         gap = sums.violated - total - direction.dot(point)
         length = direction.dot(direction)
         step = min(1.0, gap / length) if length > 0.0 else 1.0

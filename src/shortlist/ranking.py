@@ -210,7 +210,7 @@ class RankSVM(BaseEstimator):
             used = np.flatnonzero(weight)
             X, y, group, weight = X[used], y[used], group[used], weight[used]
         problem = PairProblem(
-            self._space(X, used),
+            self._space(X, used, weight),
             np.asarray(y, dtype=np.float64),
             group,
             weight,
@@ -252,7 +252,7 @@ class RankSVM(BaseEstimator):
         if self.max_rank_distance is not None:
             check_number("max_rank_distance", self.max_rank_distance, least=1, integer=True)
 
-    def _space(self, X: Any, used: np.ndarray) -> Space:
+    def _space(self, X: Any, used: np.ndarray, weight: np.ndarray) -> Space:
         if isinstance(self.kernel, str) and self.kernel == "linear":
             return LinearSpace(as_rows(X))
         if self._precomputed:
@@ -263,7 +263,12 @@ class RankSVM(BaseEstimator):
             return KernelSpace(KernelMatrix(X[:, used], None), self.cache_size)
         # In float64 the matrix is symmetric and positive to rounding, as the dual assumes.
         self._kernel_function = kernel_function(
-            self.kernel, X, gamma=self.gamma, degree=self.degree, coef0=self.coef0
+            self.kernel,
+            X,
+            gamma=self.gamma,
+            degree=self.degree,
+            coef0=self.coef0,
+            weight=weight,
         )
         wide = X.astype(np.float64, copy=False)
         return KernelSpace(KernelMatrix(wide, self._kernel_function), self.cache_size)

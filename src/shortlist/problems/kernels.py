@@ -61,6 +61,7 @@ def kernel_function(
     gamma: str | float = "scale",
     degree: int = 3,
     coef0: float = 0.0,
+    weight: np.ndarray | None = None,
 ) -> KernelFunction:
     """Bind a kernel's parameters to training rows.
 
@@ -74,6 +75,8 @@ def kernel_function(
         is ``1 / n_features``.
     gamma, degree, coef0
         Parameters as in :class:`sklearn.svm.SVC`.
+    weight : ndarray or None
+        Multiplicity of every row, for the variance of ``gamma="scale"``.
 
     Returns
     -------
@@ -92,24 +95,35 @@ def kernel_function(
         )
     values = {"degree": degree, "coef0": coef0}
     if "gamma" in takes:
-        values["gamma"] = _gamma(gamma, X)
+        values["gamma"] = _gamma(gamma, X, weight)
     chosen = {name: values[name] for name in takes}
     return functools.partial(function, **chosen)
 
 
-def _gamma(gamma: str | float, X: Any) -> float:
+def _gamma(gamma: str | float, X: Any, weight: np.ndarray | None) -> float:
     if gamma == "auto":
         return 1.0 / X.shape[1]
     if gamma == "scale":
-        if sparse.issparse(X):
-            mean = float(X.mean(dtype=np.float64))
-            variance = float(X.multiply(X).mean(dtype=np.float64)) - mean * mean
-        else:
-            variance = float(X.var(dtype=np.float64))
+        variance = _variance(X, weight)
         return 1.0 / (X.shape[1] * variance) if variance > 0.0 else 1.0
     if isinstance(gamma, Real) and not isinstance(gamma, bool) and 0.0 < gamma < np.inf:
         return float(gamma)
     raise ValueError(f"gamma must be 'scale', 'auto' or a positive number, got gamma={gamma!r}.")
+
+
+def _variance(X: Any, weight: np.ndarray | None) -> float:
+    """Variance of all entries, rows counted by `weight`."""
+    if weight is None:
+        weight = np.ones(X.shape[0])
+    total = float(weight.sum()) * X.shape[1]
+
+    def mean(A: Any) -> float:
+        return float(weight @ np.asarray(A.sum(axis=1, dtype=np.float64)).ravel()) / total
+
+    centre = mean(X)
+    if sparse.issparse(X):
+        return mean(X.multiply(X)) - centre * centre
+    return mean((X - centre) ** 2)
 
 
 class KernelMatrix:

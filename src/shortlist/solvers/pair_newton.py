@@ -8,7 +8,8 @@ the slope of the rounded loss is a feasible dual point :math:`\alpha`, and
           g = w - \sum\alpha_{ij}(\phi_i - \phi_j):
 
 one part is the gradient of the rounded problem, the other the rounding. Newton steps
-reduce the first; when it is the smaller one, :math:`\mu` is reduced. Rounding costs
+reduce the first; when it, or the decrease that a step promises, is the smaller one,
+:math:`\mu` is reduced. Rounding costs
 :math:`O(\mu^2)` where pairs are dense, so a certified fit needs few widths. Many rows
 start from the solution of a tenth of them.
 
@@ -28,10 +29,11 @@ from .pair_curvature import PairCurvature, sample_rows
 from .solution import BestPoint
 
 _FIRST_WIDTH = 2.0
-_LEAST_SHRINK = 0.1
+_LEAST_SHRINK = 0.2
 _LEAST_WIDTH = 1e-9
 _LINE_STEPS = 12
-_STALL = 30
+_FLAT = 0.2
+_STALL = 100
 _SAMPLE_FROM = 40_000
 _SAMPLE_TOL = 1e-3
 
@@ -61,7 +63,7 @@ def _minimise(problem: PairProblem, monitor: Monitor) -> tuple[Point, float]:
     point, width = _start(problem, monitor)
     curvature = PairCurvature(problem)
     sums = problem.sums(point.f, width)
-    dual, least_gap, progress_at = 0.0, np.inf, 0
+    dual, least_gap, progress_at, decrement = 0.0, np.inf, 0, np.inf
     while True:
         monitor.passes += 1
         best.offer(point, problem.primal(point, sums))
@@ -78,11 +80,14 @@ def _minimise(problem: PairProblem, monitor: Monitor) -> tuple[Point, float]:
         residual = 0.5 * gradient.dot(gradient)
         rounding = sums.hinge(point.f) - sums.slack(point.f) if hinge else 0.0
         goal = 0.4 * monitor.tol * best.primal
-        if hinge and residual <= 0.5 * rounding and rounding > goal and width > _LEAST_WIDTH:
+        settled = min(residual, decrement) <= rounding
+        if hinge and settled and rounding > goal and width > _LEAST_WIDTH:
             width *= max(_LEAST_SHRINK, min(0.5, 0.7 * np.sqrt(goal / rounding)))
             sums = problem.sums(point.f, width)
+            decrement, progress_at = np.inf, monitor.iteration
             continue
         step = curvature.solve(point, width, sums, gradient)
+        decrement = 0.5 * abs(gradient.dot(step))
         point, sums = _line_search(problem, point, step, width, sums)
         monitor.iteration += 1
     return best.point, width
@@ -115,7 +120,7 @@ def _line_search(
         new = point.plus(t, step)
         sums = problem.sums(new.f, width)
         at = slope(t, sums)
-        if abs(at) <= 0.3 * abs(first):
+        if abs(at) <= _FLAT * abs(first):
             break
         if at < 0.0:
             low, slope_low = t, at

@@ -63,11 +63,17 @@ def optimum(X, y, *, C, power, group=None, weight=None, max_rank_distance=None, 
     if normalize:
         rows = np.unique(np.concatenate([upper, lower]))
         c = C * weight[rows].sum() / both.sum()
+    # Tolerances of the conic solver are absolute, so rows of unit size are given to it.
+    difference = X[upper] - X[lower]
+    size = max(float(np.abs(difference).max()), 1e-3)
     w = cp.Variable(X.shape[1])
-    z = cp.pos(1.0 - (X[upper] - X[lower]) @ w)
+    z = cp.pos(1.0 - (difference / size) @ w)
     loss = z if power == 1 else cp.square(z)
-    problem = cp.Problem(cp.Minimize(0.5 * cp.sum_squares(w) + c * (both @ loss)))
-    return problem.solve(solver=cp.CLARABEL)
+    scaled = c * size**2
+    unit = max(1.0, scaled)
+    value = 0.5 / unit * cp.sum_squares(w) + scaled / unit * (both @ loss)
+    options = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
+    return cp.Problem(cp.Minimize(value)).solve(solver=cp.CLARABEL, **options) * unit / size**2
 
 
 def objective(X, y, w, *, C, power, group=None, weight=None):

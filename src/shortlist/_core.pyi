@@ -37,6 +37,7 @@ def violation_sums(
     width: float,
     vertex: np.ndarray,
     clipped: np.ndarray,
+    curved: np.ndarray,
     degree: np.ndarray,
 ) -> tuple[float, float]:
     """Add every row's sums over its violated pairs; return the totals over the pairs."""

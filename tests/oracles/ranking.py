@@ -28,8 +28,8 @@ def pairs(y, group, max_rank_distance=None):
 
 
 def pair_sums(listed, weight, f, width, values):
-    """Vertex, clipped, degree and partner sums per row, and the two totals."""
-    vertex, clipped, degree = np.zeros((3, len(f)))
+    """Vertex, clipped, curved, degree and partner sums per row, and the two totals."""
+    vertex, clipped, curved, degree = np.zeros((4, len(f)))
     partners = np.zeros_like(values)
     violated = total = 0.0
     for i, j in listed:
@@ -45,11 +45,13 @@ def pair_sums(listed, weight, f, width, values):
         violated += both
         total += both * part
         if z <= width:
+            curved[i] += both * z
+            curved[j] -= both * z
             degree[i] += weight[j]
             degree[j] += weight[i]
             partners[i] += weight[j] * values[j]
             partners[j] += weight[i] * values[i]
-    return vertex, clipped, degree, partners, violated, total
+    return vertex, clipped, curved, degree, partners, violated, total
 
 
 def optimum(X, y, *, C, power, group=None, weight=None, max_rank_distance=None, normalize=True):

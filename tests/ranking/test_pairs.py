@@ -27,13 +27,13 @@ def make_problem(y, group=None, weight=None, max_rank_distance=None, **options):
 def check_sums(problem, f, width, values):
     listed = pairs(problem.y, problem.group, problem.max_rank_distance)
     expected = pair_sums(listed, problem.weight, f, width, values)
-    vertex, clipped, degree = np.zeros((3, len(f)))
+    vertex, clipped, curved, degree = np.zeros((4, len(f)))
     totals = _core.violation_sums(
-        *problem.plan.arrays, problem.weight, f, width, vertex, clipped, degree
+        *problem.plan.arrays, problem.weight, f, width, vertex, clipped, curved, degree
     )
     partners = problem.partners(f, width, values)
     for got, want in zip(
-        (vertex, clipped, degree, partners, *totals), expected, strict=True
+        (vertex, clipped, curved, degree, partners, *totals), expected, strict=True
     ):
         np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-9)
 

@@ -63,16 +63,17 @@ void bind_ranking(nb::module_& m) {
   m.def(
       "violation_sums",
       [](Starts start, Index key, Roles role, Index row, In<double> weight, In<double> scores,
-         double width, Out<double> vertex, Out<double> clipped, Out<double> degree) {
+         double width, Out<double> vertex, Out<double> clipped, Out<double> curved,
+         Out<double> degree) {
         nb::gil_scoped_release release;
         const auto plan = pair_plan(start, key, role, row);
         shortlist::ViolationSums sums(plan, weight.data(), width, vertex.data(), clipped.data(),
-                                      degree.data());
+                                      curved.data(), degree.data());
         shortlist::PairWalk(plan, weight.data(), width, sums).run(scores.data());
         return std::make_pair(sums.totals.violated, sums.totals.clipped);
       },
       "start"_a, "key"_a, "role"_a, "row"_a, "weight"_a, "scores"_a, "width"_a, "vertex"_a,
-      "clipped"_a, "degree"_a);
+      "clipped"_a, "curved"_a, "degree"_a);
   m.def(
       "partner_sums",
       [](Starts start, Index key, Roles role, Index row, In<double> weight, In<double> scores,

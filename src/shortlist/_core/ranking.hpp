@@ -217,13 +217,14 @@ struct PairTotals {
 
 // For every row, signed sums over the violated pairs it is part of (plus as the
 // upper row, minus as the lower): `vertex` of the weight, `clipped` of
-// weight x min(z, width). `degree`: weight of its partners with 0 < z <= width.
+// weight x min(z, width), `curved` of weight x z over the pairs with 0 < z <= width.
+// `degree`: weight of its partners of such pairs.
 class ViolationSums {
  public:
   ViolationSums(const PairPlan& plan, const double* weight, double width, double* vertex,
-                double* clipped, double* degree)
+                double* clipped, double* curved, double* degree)
       : plan_(plan), weight_(weight), width_(std::isinf(width) ? 0.0 : width), vertex_(vertex),
-        clipped_(clipped), degree_(degree) {}
+        clipped_(clipped), curved_(curved), degree_(degree) {}
 
   PairTotals totals{0.0, 0.0};
 
@@ -240,9 +241,9 @@ class ViolationSums {
       if (i->as_upper == 0.0) continue;
       const Running &from = before_[i->violated], &to = before_[i->far];
       const double near = to.weight - from.weight, violated = last.weight - from.weight;
-      const double clipped = (1.0 - i->f) * near + (to.score - from.score) +
-                             width_ * (last.weight - to.weight);
-      sums_[i->at].add(violated, clipped, near);
+      const double curved = (1.0 - i->f) * near + (to.score - from.score);
+      const double clipped = curved + width_ * (last.weight - to.weight);
+      sums_[i->at].add(violated, clipped, curved, near);
       totals.violated += i->as_upper * violated;
       totals.clipped += i->as_upper * clipped;
     }
@@ -251,16 +252,16 @@ class ViolationSums {
       if (j->as_lower == 0.0) continue;
       const Running &from = before_[j->violates_far], &to = before_[j->violates];
       const double near = to.weight - from.weight;
-      const double clipped =
-          (1.0 + j->f) * near - (to.score - from.score) + width_ * from.weight;
-      sums_[j->at].add(-to.weight, -clipped, near);
+      const double curved = (1.0 + j->f) * near - (to.score - from.score);
+      sums_[j->at].add(-to.weight, -curved - width_ * from.weight, -curved, near);
     }
   }
 
   void pair(const PairItem& upper, const PairItem& lower, double z, bool is_far) {
-    const double clipped = is_far ? width_ : z, near = is_far ? 0.0 : 1.0;
-    sums_[upper.at].add(lower.as_lower, lower.as_lower * clipped, lower.as_lower * near);
-    sums_[lower.at].add(-upper.as_upper, -upper.as_upper * clipped, upper.as_upper * near);
+    const double clipped = is_far ? width_ : z, near = is_far ? 0.0 : 1.0, curved = near * z;
+    const double up = upper.as_upper, low = lower.as_lower;
+    sums_[upper.at].add(low, low * clipped, low * curved, low * near);
+    sums_[lower.at].add(-up, -up * clipped, -up * curved, up * near);
     const double weight = upper.as_upper * lower.as_lower;
     totals.violated += weight;
     totals.clipped += weight * clipped;
@@ -271,6 +272,7 @@ class ViolationSums {
       const std::size_t row = plan_.row[begin_ + p];
       vertex_[row] += weight_[row] * sums_[p].vertex;
       clipped_[row] += weight_[row] * sums_[p].clipped;
+      curved_[row] += weight_[row] * sums_[p].curved;
       degree_[row] += sums_[p].degree;
     }
   }
@@ -280,10 +282,11 @@ class ViolationSums {
     double weight = 0.0, score = 0.0;
   };
   struct Sums {
-    double vertex = 0.0, clipped = 0.0, degree = 0.0;
-    void add(double v, double c, double d) {
+    double vertex = 0.0, clipped = 0.0, curved = 0.0, degree = 0.0;
+    void add(double v, double c, double u, double d) {
       vertex += v;
       clipped += c;
+      curved += u;
       degree += d;
     }
   };
@@ -304,7 +307,7 @@ class ViolationSums {
   const PairPlan& plan_;
   const double* weight_;
   double width_;
-  double *vertex_, *clipped_, *degree_;
+  double *vertex_, *clipped_, *curved_, *degree_;
   std::size_t begin_ = 0;
   std::vector<Sums> sums_;
   std::vector<Running> before_;

@@ -138,6 +138,8 @@ class PairSums:
         :math:`A^T\alpha` for the proposed dual point.
     total : float
         Sum of that dual point.
+    curved : ndarray
+        The part of `net` that comes from pairs whose loss is curved here.
     degree : ndarray
         Weight of the partners of every row whose loss is curved here.
     """
@@ -146,6 +148,7 @@ class PairSums:
     violated: float
     net: np.ndarray
     total: float
+    curved: np.ndarray
     degree: np.ndarray
 
     def hinge(self, f: np.ndarray) -> float:
@@ -202,9 +205,9 @@ class PairProblem:
         self.c = 1.0
         self.n_pairs = 0.0
         if len(self.plan.row):
-            vertex, net, degree = np.zeros((3, len(y)))
+            f, *unused, degree = np.zeros((5, len(y)))
             self.n_pairs, _ = _core.violation_sums(
-                *self.plan.arrays, weight, vertex, np.inf, vertex.copy(), net, degree
+                *self.plan.arrays, weight, f, np.inf, *unused, degree
             )
             compared = float(weight[degree > 0.0].sum())
             self.c = C * compared / self.n_pairs if normalize else C
@@ -251,14 +254,15 @@ class PairProblem:
 
     def sums(self, f: np.ndarray, width: float) -> PairSums:
         """Sum over the pairs at scores `f`, with the hinge rounded on `width`."""
-        vertex, net, degree = np.zeros((3, len(f)))
+        vertex, net, curved, degree = np.zeros((4, len(f)))
         violated, total = _core.violation_sums(
-            *self.plan.arrays, self.weight, f, width, vertex, net, degree
+            *self.plan.arrays, self.weight, f, width, vertex, net, curved, degree
         )
         vertex *= self.c
         slope = self.c * self.curvature(width)
         net *= slope
-        return PairSums(vertex, self.c * violated, net, slope * total, degree)
+        curved *= slope
+        return PairSums(vertex, self.c * violated, net, slope * total, curved, degree)
 
     def partners(self, f: np.ndarray, width: float, values: np.ndarray) -> np.ndarray:
         """Weighted sum of `values` over the partners counted in ``degree``."""

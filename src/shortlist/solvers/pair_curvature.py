@@ -44,10 +44,15 @@ class PairCurvature:
             self._sample = problem if len(self._rows) == space.n_rows else problem.take(self._rows)
             self._X = self._sample.space.rows.dense()
 
-    def solve(self, point: Point, width: float, sums: PairSums, gradient: Point) -> Point:
-        """Return the Newton step, to a small relative residual."""
+    def solve(
+        self, point: Point, width: float, sums: PairSums, gradient: Point, sharpen: float = 1.0
+    ) -> Point:
+        """Return the Newton step, to a small relative residual.
+
+        `sharpen` multiplies the curvature of the loss.
+        """
         problem = self.problem
-        precondition = self._preconditioner(point.f, width)
+        precondition = self._preconditioner(point.f, width, sharpen)
 
         def preconditioned(residual: Point) -> Point:
             if precondition is None:
@@ -61,7 +66,7 @@ class PairCurvature:
         goal = _ACCURACY * _ACCURACY * square
         direction = z
         for _ in range(_MOST_STEPS):
-            curved = problem.laplacian(point.f, width, sums.degree, direction.f)
+            curved = sharpen * problem.laplacian(point.f, width, sums.degree, direction.f)
             image = direction.plus(1.0, problem.lift(curved))
             bend = direction.dot(direction) + float(curved @ direction.f)
             if bend <= 0.0:
@@ -76,13 +81,15 @@ class PairCurvature:
             direction = z.plus(square / previous, direction)
         return step
 
-    def _preconditioner(self, f: np.ndarray, width: float) -> Preconditioner | None:
+    def _preconditioner(
+        self, f: np.ndarray, width: float, sharpen: float
+    ) -> Preconditioner | None:
         sample = self._sample
         if sample is None:
             return None
         f = f if sample is self.problem else f[self._rows]
         degree = sample.sums(f, width).degree
-        matrix = self._X.T @ sample.laplacian(f, width, degree, self._X)
+        matrix = sharpen * (self._X.T @ sample.laplacian(f, width, degree, self._X))
         matrix.flat[:: len(matrix) + 1] += 1.0
         try:
             factor = linalg.cho_factor(matrix, lower=True, check_finite=False)

@@ -33,6 +33,7 @@ _LEAST_SHRINK = 0.2
 _LEAST_WIDTH = 1e-9
 _LINE_STEPS = 12
 _FLAT = 0.2
+_FEW_PAIRS = 8.0
 _STALL = 100
 _SAMPLE_FROM = 40_000
 _SAMPLE_TOL = 1e-3
@@ -82,12 +83,16 @@ def _minimise(problem: PairProblem, monitor: Monitor) -> tuple[Point, float]:
         goal = 0.4 * monitor.tol * best.primal
         settled = min(residual, decrement) <= rounding
         if hinge and settled and rounding > goal and width > _LEAST_WIDTH:
-            width *= max(_LEAST_SHRINK, min(0.5, 0.7 * np.sqrt(goal / rounding)))
+            shrink = max(_LEAST_SHRINK, min(0.5, 0.7 * np.sqrt(goal / rounding)))
+            step = _follow(problem, curvature, point, width, sums, gradient, shrink)
+            width *= shrink
             sums = problem.sums(point.f, width)
             decrement, progress_at = np.inf, monitor.iteration
-            continue
-        step = curvature.solve(point, width, sums, gradient)
-        decrement = 0.5 * abs(gradient.dot(step))
+            if step is None:
+                continue
+        else:
+            step = curvature.solve(point, width, sums, gradient)
+            decrement = 0.5 * abs(gradient.dot(step))
         point, sums = _line_search(problem, point, step, width, sums)
         monitor.iteration += 1
     return best.point, width
@@ -104,6 +109,30 @@ def _start(problem: PairProblem, monitor: Monitor) -> tuple[Point, float]:
     return problem.zero(), _FIRST_WIDTH if problem.loss.bounded else np.inf
 
 
+def _follow(
+    problem: PairProblem,
+    curvature: PairCurvature,
+    point: Point,
+    width: float,
+    sums: PairSums,
+    gradient: Point,
+    shrink: float,
+) -> Point | None:
+    """Return the step to a smaller width that keeps the curved pairs curved.
+
+    Where they are few, they are the pairs at the kink of the optimum: their violations
+    shrink with the width while their dual variables stay. Where they are many, most
+    leave the zone, and an ordinary Newton step does better.
+    """
+    if float(np.count_nonzero(sums.degree)) == 0.0:
+        return None
+    if float(problem.weight @ sums.degree) > _FEW_PAIRS * problem.space.size:
+        return None
+    stronger = 1.0 / shrink
+    target = gradient.plus(1.0 - stronger, problem.lift(sums.curved))
+    return curvature.solve(point, width, sums, target, stronger)
+
+
 def _line_search(
     problem: PairProblem, point: Point, step: Point, width: float, sums: PairSums
 ) -> tuple[Point, PairSums]:
@@ -114,6 +143,8 @@ def _line_search(
         return along + t * square - float(sums.net @ step.f)
 
     first = slope(0.0, sums)
+    if first >= 0.0:
+        return point, sums
     low, slope_low, high, slope_high = 0.0, first, np.inf, np.inf
     t = 1.0
     for _ in range(_LINE_STEPS):

@@ -349,7 +349,7 @@ class RankSVM(BaseEstimator):
 
 
 def group_numbers(qid: Any, X: Any) -> np.ndarray:
-    """Number the groups of `qid`; one group where there is none."""
+    """Return the groups of `qid` as numbers; one group where there is none."""
     if qid is None:
         return np.zeros(X.shape[0], dtype=np.intp)
     qid = column_or_1d(qid)

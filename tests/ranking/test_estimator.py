@@ -8,7 +8,6 @@ import pandas as pd
 import polars as pl
 import pytest
 import sklearn
-from oracles.ranking import objective, optimum
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.metrics.pairwise import linear_kernel
@@ -16,6 +15,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from oracles.ranking import objective, optimum
 from shortlist import CollapsedWarning, RankSVM
 from shortlist.metrics import pairwise_accuracy
 

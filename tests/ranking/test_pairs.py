@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles.ranking import pair_sums, pairs
 
+from oracles.ranking import pair_sums, pairs
 from shortlist import _core
 from shortlist.problems.losses import LOSSES
 from shortlist.problems.operators import as_rows
@@ -19,9 +19,7 @@ def make_problem(y, group=None, weight=None, max_rank_distance=None, **options):
     weight = np.ones(len(y)) if weight is None else np.asarray(weight, dtype=float)
     space = LinearSpace(as_rows(np.zeros((len(y), 1))))
     arguments = {"C": 1.0, "loss": LOSSES["hinge"], "normalize": False, **options}
-    return PairProblem(
-        space, y, group, weight, max_rank_distance=max_rank_distance, **arguments
-    )
+    return PairProblem(space, y, group, weight, max_rank_distance=max_rank_distance, **arguments)
 
 
 def check_sums(problem, f, width, values):

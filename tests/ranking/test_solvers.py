@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles.ranking import optimum
 from scipy import sparse
 
+from oracles.ranking import optimum
 from shortlist.certificate import Monitor
 from shortlist.problems.kernels import KernelMatrix
 from shortlist.problems.losses import LOSSES

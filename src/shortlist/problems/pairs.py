@@ -39,14 +39,9 @@ class PairPlan:
     row: np.ndarray
 
     @property
-    def arrays(self) -> tuple[np.ndarray, ...]:
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Arguments of the compiled functions."""
         return self.start, self.key, self.role, self.row
-
-    @property
-    def longest(self) -> int:
-        """Items of the longest segment."""
-        return int(np.diff(self.start).max())
 
 
 def plan_pairs(y: np.ndarray, group: np.ndarray, max_rank_distance: int | None) -> PairPlan:
@@ -106,9 +101,7 @@ def _changes(values: np.ndarray) -> np.ndarray:
     return changed
 
 
-def _segments(
-    segment: np.ndarray, key: np.ndarray, role: np.ndarray, row: np.ndarray
-) -> PairPlan:
+def _segments(segment: np.ndarray, key: np.ndarray, role: np.ndarray, row: np.ndarray) -> PairPlan:
     order = np.lexsort((key, segment))
     start = np.flatnonzero(_changes(segment[order]))
     end = np.append(start[1:], len(order))
@@ -205,9 +198,9 @@ class PairProblem:
         self.c = 1.0
         self.n_pairs = 0.0
         if len(self.plan.row):
-            f, *unused, degree = np.zeros((5, len(y)))
+            f, vertex, net, curved, degree = np.zeros((5, len(y)))
             self.n_pairs, _ = _core.violation_sums(
-                *self.plan.arrays, weight, f, np.inf, *unused, degree
+                *self.plan.arrays, weight, f, np.inf, vertex, net, curved, degree
             )
             compared = float(weight[degree > 0.0].sum())
             self.c = C * compared / self.n_pairs if normalize else C

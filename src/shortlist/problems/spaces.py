@@ -7,6 +7,7 @@ pairwise feature is another space.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Protocol
 
 import numpy as np
@@ -31,6 +32,9 @@ class Space(Protocol):
 
     def inner(self, p: Point, q: Point) -> float:
         """Return the inner product of two models."""
+
+    def take(self, index: np.ndarray) -> Space:
+        """Return the same space seen from some of the rows."""
 
 
 class Point:
@@ -62,9 +66,7 @@ class Point:
 
     def times(self, factor: float) -> Point:
         """Return `factor` times this model."""
-        return Point(
-            self.space, factor * self.u, None if self._f is None else factor * self._f
-        )
+        return Point(self.space, factor * self.u, None if self._f is None else factor * self._f)
 
     def dot(self, other: Point) -> float:
         """Inner product."""
@@ -90,12 +92,15 @@ class LinearSpace:
         return LinearSpace(self.rows.take(index))
 
     def lift(self, v: np.ndarray) -> np.ndarray:
+        """Return the sum of the rows' features weighted by `v`."""
         return self.rows.combine(v)
 
     def scores(self, u: np.ndarray) -> np.ndarray:
+        """Return the scores of the training rows."""
         return self.rows.scores(u)
 
     def inner(self, p: Point, q: Point) -> float:
+        """Return the inner product of two models."""
         return float(p.u @ q.u)
 
 
@@ -114,20 +119,28 @@ class KernelSpace:
     def __init__(self, kernel: KernelMatrix, cache_size: float) -> None:
         self.n_rows = self.size = kernel.n_rows
         self._kernel = kernel
+        self._cache_size = cache_size
         self._step = max(1, _BLOCK_BYTES // (8 * self.n_rows))
         fits = 8.0 * self.n_rows * self.n_rows <= cache_size * 2.0**20
         self.matrix = np.concatenate([block for _, block in self._blocks()]) if fits else None
 
-    def _blocks(self):  # noqa: ANN202
+    def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
         for start in range(0, self.n_rows, self._step):
             part = slice(start, start + self._step)
             block = self._kernel.block(part, slice(None))
             yield part, np.asarray(block, dtype=np.float64)
 
+    def take(self, index: np.ndarray) -> KernelSpace:
+        """Return the same space seen from some of the rows."""
+        block = self._kernel.block(index, index)
+        return KernelSpace(KernelMatrix(block, None), self._cache_size)
+
     def lift(self, v: np.ndarray) -> np.ndarray:
+        """Return the sum of the rows' features weighted by `v`."""
         return v
 
     def scores(self, u: np.ndarray) -> np.ndarray:
+        """Return the scores of the training rows."""
         if self.matrix is not None:
             return self.matrix @ u
         out = np.empty(self.n_rows)
@@ -136,4 +149,5 @@ class KernelSpace:
         return out
 
     def inner(self, p: Point, q: Point) -> float:
+        """Return the inner product of two models."""
         return float(q.u @ p.f) if p.scored else float(p.u @ q.f)

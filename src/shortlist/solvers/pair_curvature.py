@@ -41,8 +41,9 @@ class PairCurvature:
         if isinstance(space, LinearSpace) and space.size <= _MOST_FEATURES:
             count = max(_LEAST_ROWS, _ROWS_PER_FEATURE * space.size)
             self._rows = sample_rows(problem, count)
-            self._sample = problem if len(self._rows) == space.n_rows else problem.take(self._rows)
-            self._X = self._sample.space.rows.dense()
+            all_rows = len(self._rows) == space.n_rows
+            self._sample = problem if all_rows else problem.take(self._rows)
+            self._X = (space if all_rows else space.take(self._rows)).rows.dense()
 
     def solve(
         self, point: Point, width: float, sums: PairSums, gradient: Point, sharpen: float = 1.0
@@ -81,9 +82,7 @@ class PairCurvature:
             direction = z.plus(square / previous, direction)
         return step
 
-    def _preconditioner(
-        self, f: np.ndarray, width: float, sharpen: float
-    ) -> Preconditioner | None:
+    def _preconditioner(self, f: np.ndarray, width: float, sharpen: float) -> Preconditioner | None:
         sample = self._sample
         if sample is None:
             return None

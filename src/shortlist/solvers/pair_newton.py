@@ -124,9 +124,9 @@ def _follow(
     shrink with the width while their dual variables stay. Where they are many, most
     leave the zone, and an ordinary Newton step does better.
     """
-    if float(np.count_nonzero(sums.degree)) == 0.0:
-        return None
-    if float(problem.weight @ sums.degree) > _FEW_PAIRS * problem.space.size:
+    linear = isinstance(problem.space, LinearSpace)
+    freedom = problem.space.size if linear else float(problem.weight.sum())
+    if not 0.0 < float(problem.weight @ sums.degree) <= _FEW_PAIRS * freedom:
         return None
     stronger = 1.0 / shrink
     target = gradient.plus(1.0 - stronger, problem.lift(sums.curved))

@@ -57,6 +57,9 @@ class ScoreSort {
     for (int shift = 0; shift < 64; shift += kDigit) pass(shift);
     for (std::size_t i = 0; i < n; ++i) spare[i] = items[from_[i].index];
     std::copy(spare, spare + n, items);
+    // The visits that follow need the room.
+    std::vector<Entry>().swap(from_);
+    std::vector<Entry>().swap(to_);
   }
 
  private:

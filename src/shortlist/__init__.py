@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import datasets, display, metrics
     from .budget import BudgetClassifier
+    from .ranking import RankSVM
     from .top import CollapsedWarning, PatMat, TopPush
     from .transductive import TransductiveTopK
 
@@ -13,6 +14,7 @@ __all__ = [
     "BudgetClassifier",
     "CollapsedWarning",
     "PatMat",
+    "RankSVM",
     "TopPush",
     "TransductiveTopK",
     "datasets",
@@ -26,6 +28,7 @@ _HOME = {
     "BudgetClassifier": "budget",
     "CollapsedWarning": "top",
     "PatMat": "top",
+    "RankSVM": "ranking",
     "TopPush": "top",
     "TransductiveTopK": "transductive",
 }

@@ -102,3 +102,30 @@ class ActiveSet:
 
     def optimise(self, ceiling: float, max_pivots: int) -> int:
         """Return 0 at the optimum, 1 once the value exceeds `ceiling`, 2 out of pivots."""
+def violation_sums(
+    start: np.ndarray,
+    key: np.ndarray,
+    role: np.ndarray,
+    row: np.ndarray,
+    weight: np.ndarray,
+    scores: np.ndarray,
+    width: float,
+    vertex: np.ndarray,
+    clipped: np.ndarray,
+    curved: np.ndarray,
+    degree: np.ndarray,
+) -> tuple[float, float]:
+    """Add every row's sums over its violated pairs; return the totals over the pairs."""
+
+def partner_sums(
+    start: np.ndarray,
+    key: np.ndarray,
+    role: np.ndarray,
+    row: np.ndarray,
+    weight: np.ndarray,
+    scores: np.ndarray,
+    width: float,
+    values: np.ndarray,
+    out: np.ndarray,
+) -> None:
+    """Add the weighted values of every row's partners within the quadratic zone."""

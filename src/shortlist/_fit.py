@@ -46,6 +46,31 @@ class BinaryData:
     weight: np.ndarray
 
 
+@dataclass(frozen=True)
+class MulticlassData:
+    """Validated rows and labels of a problem with two or more classes.
+
+    Attributes
+    ----------
+    X : ndarray or csr matrix
+        The rows that count, float32 or float64.
+    classes : ndarray
+        The labels.
+    code : ndarray of int32
+        Class number of every row of `X`.
+    weight : ndarray
+        Multiplicity of every row of `X`, positive.
+    rows : ndarray of int
+        Which of the rows that were passed these are.
+    """
+
+    X: Any
+    classes: np.ndarray
+    code: np.ndarray
+    weight: np.ndarray
+    rows: np.ndarray
+
+
 def check_number(
     name: str,
     value: Any,
@@ -130,6 +155,23 @@ def validate_binary(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Binar
                 "give at least one row of each class a positive weight."
             )
     return BinaryData(X, classes, positive, negative, weight)
+
+
+def validate_multiclass(estimator: Any, X: Any, y: Any, sample_weight: Any) -> MulticlassData:
+    """Check the training data of a multi-class estimator; rows of weight zero are gone."""
+    X, y = validate_data(estimator, X, y, accept_sparse="csr", dtype=ROW_DTYPES)
+    check_classification_targets(y)
+    weight = check_weight(sample_weight, X.shape[0])
+    rows = np.flatnonzero(weight > 0.0)
+    classes, code = np.unique(y[rows], return_inverse=True)
+    if len(classes) < 2:
+        found = f"one class only ({classes[0]!r})" if len(classes) else "no row at all"
+        where = "y" if len(rows) == len(weight) else "y, where sample_weight is positive,"
+        raise ValueError(
+            f"{where} holds {found}: {type(estimator).__name__} needs rows of two or more classes."
+        )
+    X = X if len(rows) == len(weight) else X[rows]
+    return MulticlassData(X, classes, code.astype(np.int32), weight[rows], rows)
 
 
 def solve(estimator: Any, problem: Any) -> tuple[Any, Certificate, int]:

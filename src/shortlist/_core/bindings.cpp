@@ -6,6 +6,7 @@
 
 #include "projections.hpp"
 #include "rows.hpp"
+#include "topk_bindings.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -47,6 +48,7 @@ void bind_csr(nb::module_& m) {
 }
 
 NB_MODULE(_core, m) {
+  shortlist::bind_topk(m);
   bind_csr<double, std::int32_t>(m);
   bind_csr<double, std::int64_t>(m);
   bind_csr<float, std::int32_t>(m);

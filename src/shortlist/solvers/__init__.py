@@ -8,7 +8,10 @@ from typing import Any
 
 from ..certificate import Monitor
 from .accelerated import accelerated
+from .block import block, block_fw
+from .frank_wolfe import away, fw, pairwise
 from .newton import newton
+from .proximal_newton import proximal_newton
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,14 @@ SOLVERS = {
     for solver in (
         Solver("newton", newton, needs="working set of linear rows", max_iter=500),
         Solver("accelerated", accelerated, needs="dual projection", max_iter=100_000),
+        Solver(
+            "proximal_newton", proximal_newton, needs="small linear top-k model", max_iter=2_000
+        ),
+        Solver("block", block, needs="top-k blocks", max_iter=20_000),
+        Solver("block_fw", block_fw, needs="top-k blocks", max_iter=20_000),
+        Solver("fw", fw, needs="top-k vertices", max_iter=20_000),
+        Solver("away", away, needs="top-k vertices", max_iter=20_000),
+        Solver("pairwise", pairwise, needs="top-k vertices", max_iter=20_000),
     )
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -30,3 +31,20 @@ class Solution:
     primal: float
     score_scale: float = 0.0
     top_negative: int = -1
+
+
+@dataclass
+class ClassScores:
+    """A model of many classes.
+
+    Attributes
+    ----------
+    model : ndarray or csr array
+        Weights of the features (features x classes), or the dual variables (rows x
+        classes) where the scores come from a kernel.
+    primal : float
+        Its objective.
+    """
+
+    model: Any
+    primal: float

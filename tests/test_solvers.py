@@ -41,8 +41,8 @@ def run(problem, solver="newton", tol=1e-6, max_iter=None):
 
 
 @st.composite
-def problems(draw):
-    """Small problems of every ugly kind."""
+def problems(draw, strengths=(1e-2, 1.0, 1e2)):
+    """Small problems of every ugly kind; `strengths` are C in units of the features."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     n_positive = draw(st.integers(1, 8))
     n_negative = draw(st.integers(1, 12))
@@ -54,15 +54,17 @@ def problems(draw):
         X = np.round(X)  # ties and duplicates
     if draw(st.booleans()):
         X[:, 0] = 1.0  # a constant column
-    X *= draw(st.sampled_from([1e-3, 1.0, 1e3]))
+    unit = draw(st.sampled_from([1e-6, 1.0, 1e6]))
+    X *= unit
     weight = None
     total = n_negative
     if draw(st.booleans()):
         weight = rng.choice([0.0, 0.5, 1.0, 2.0, 3.0], size=len(X))
         weight[0], weight[-1] = 1.0, 1.0
         total = weight[~y].sum()
-    k = draw(st.integers(1, int(total)))
-    C = draw(st.sampled_from([1e-2, 1.0, 1e2]))
+    # With k = total every dual weight is fixed, which costs a few digits at the extremes.
+    k = draw(st.integers(1, max(1, int(total) - (strengths[-1] > 1e2))))
+    C = draw(st.sampled_from(strengths)) / unit**2
     return {"X": X, "y": y, "k": k, "C": C, "weight": weight}
 
 
@@ -75,7 +77,7 @@ def test_newton_reaches_the_optimum(args, loss):
     assert certificate.status == "converged"
     assert certificate.gap >= 0.0
     assert certificate.relative_gap <= 1e-6
-    slack = 1e-5 * optimum + 1e-9
+    slack = 1e-5 * optimum
     assert certificate.dual <= optimum + slack
     assert certificate.primal >= optimum - slack
     # The certificate speaks of the model that is returned.
@@ -86,12 +88,21 @@ def test_newton_reaches_the_optimum(args, loss):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
+@settings(max_examples=150, deadline=None)
+@given(args=problems(strengths=(1e-6, 1e5)))
+def test_newton_certifies_extreme_strengths(args, loss):
+    _, certificate = run(make_problem(**args, loss=loss))
+    assert certificate.status == "converged"
+    assert 0.0 <= certificate.relative_gap <= 1e-6
+
+
+@pytest.mark.parametrize("loss", LOSSES)
 @settings(max_examples=40, deadline=None)
 @given(args=problems())
 def test_accelerated_never_crosses_the_optimum(args, loss):
     _, certificate = run(make_problem(**args, loss=loss), "accelerated", tol=1e-4, max_iter=500)
     optimum = top_push_optimum(**args, loss=loss)
-    slack = 1e-5 * optimum + 1e-9
+    slack = 1e-5 * optimum
     assert certificate.dual <= optimum + slack
     assert certificate.primal >= optimum - slack
     assert certificate.gap >= 0.0

@@ -130,6 +130,7 @@ class InteriorPoint:
         beta = total * self._even
         # Scores cannot exceed this by much, nor need they exceed the margin of 1.
         length = float(self._even @ self._negatives.squared_norms())
+        length = max(length, float(even @ self._positives.squared_norms()))
         reach = 2.0 * problem.value_at_zero * length
         slack = 3.0 * min(1.0, max(reach, 1e-100))
         self._t = self._q = t

@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import linalg
 
 from ..certificate import Monitor
 from ..problems.top import TopProblem
@@ -73,7 +74,11 @@ def newton(problem: TopProblem, monitor: Monitor) -> Solution:
                 outside[new] = False
                 point.extend(new, at.negative_scores[new])
                 dual = max(dual, point.dual())
-        point.step()
+        try:
+            with np.errstate(divide="raise", invalid="raise", over="raise"):
+                point.step()
+        except (FloatingPointError, ZeroDivisionError, linalg.LinAlgError):
+            break  # beyond double precision: the certificate says how far it got
         monitor.iteration += 1
         since_pass += 1
     top = int(problem.negative[point.working[np.argmax(point.beta)]])

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -224,7 +225,7 @@ class TopKSVC(ClassifierMixin, BaseEstimator):
         n_classes = len(data.classes)
         rho = self._rank_weights(n_classes)
         problem = TopKProblem(
-            self._scores(data, X),
+            self._scores(data),
             data.code,
             float(self.C) * data.weight,
             n_classes,
@@ -261,25 +262,30 @@ class TopKSVC(ClassifierMixin, BaseEstimator):
             )
         return rank_weights(self.weights, k)
 
-    def _scores(self, data: MulticlassData, X: Any) -> LinearScores | KernelScores:
+    def _scores(self, data: MulticlassData) -> LinearScores | KernelScores:
         bias = 1.0 if self.fit_intercept else 0.0
         n_classes = len(data.classes)
         if self.kernel == "linear":
             return LinearScores(data.X, bias, n_classes)
         if self.kernel == "precomputed":
-            n_rows, n_columns = np.shape(X)
-            if n_rows != n_columns:
+            if data.n_passed != self.n_features_in_:
                 raise ValueError(
                     f"kernel='precomputed' needs a square kernel matrix, got X of shape "
-                    f"({n_rows}, {n_columns}): pass kernel(X_train, X_train)."
+                    f"({data.n_passed}, {self.n_features_in_}): pass kernel(X_train, X_train)."
                 )
             self._kernel = None
-            matrix = KernelMatrix(data.X[:, data.rows], None)
+            rows = data.X[:, data.rows]
+            matrix = KernelMatrix(rows.toarray() if sparse.issparse(rows) else rows, None)
         else:
             self._kernel = kernel_function(
-                self.kernel, data.X, gamma=self.gamma, degree=self.degree, coef0=self.coef0
+                self.kernel,
+                data.X,
+                gamma=self.gamma,
+                degree=self.degree,
+                coef0=self.coef0,
+                weight=data.weight,
             )
-            matrix = KernelMatrix(data.X, self._kernel)
+            matrix = KernelMatrix(data.X.astype(np.float64, copy=False), self._kernel)
         return KernelScores(matrix, bias, n_classes, float(self.cache_size))
 
     def _store_linear(self, W: np.ndarray) -> None:
@@ -296,7 +302,8 @@ class TopKSVC(ClassifierMixin, BaseEstimator):
             coef = (coef[[1]] - coef[[0]]).tocsr()
         self.dual_coef_ = coef
         self.support_ = data.rows[used]
-        self.support_vectors_ = data.X[used[:0] if self._kernel is None else used]
+        vectors = data.X[used[:0] if self._kernel is None else used]
+        self.support_vectors_ = vectors.astype(np.float64, copy=False)
         sums = np.asarray(coef.sum(axis=1)).ravel()
         self.intercept_ = sums if self.fit_intercept else np.zeros(len(sums))
 
@@ -319,14 +326,17 @@ class TopKSVC(ClassifierMixin, BaseEstimator):
         if self.kernel == "linear":
             scores = linear_scores(X, self.coef_.T, 0.0) + self.intercept_
         else:
-            block = X[:, self.support_] if self._kernel is None else self._block(X)
-            scores = (self.dual_coef_ @ np.asarray(block, dtype=np.float64).T).T + self.intercept_
+            scores = (self.dual_coef_ @ self._block(X).T).T + self.intercept_
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def _block(self, X: Any) -> np.ndarray:
+        """Kernel of the rows with the support vectors."""
         if not len(self.support_):
             return np.zeros((X.shape[0], 0))
-        return self._kernel(X, self.support_vectors_)
+        if self._kernel is None:
+            block = X[:, self.support_]
+            return block.toarray() if sparse.issparse(block) else block
+        return self._kernel(X.astype(np.float64, copy=False), self.support_vectors_)
 
     def predict(self, X: Any) -> np.ndarray:
         """Most likely class of every row.
@@ -370,9 +380,7 @@ class TopKSVC(ClassifierMixin, BaseEstimator):
             scores = np.column_stack([-scores, scores])
         return self.classes_[np.argsort(-scores, axis=1, kind="stable")[:, :k]]
 
-    def top_k_score(
-        self, X: Any, y: Any, k: int | None = None, sample_weight: Any = None
-    ) -> float:
+    def top_k_score(self, X: Any, y: Any, k: int | None = None, sample_weight: Any = None) -> float:
         """Share of rows whose true class is among the `k` suggestions.
 
         Parameters

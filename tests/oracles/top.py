@@ -5,9 +5,7 @@ import numpy as np
 
 
 def solve_cvxpy(problem: cp.Problem) -> float:
-    value = problem.solve(
-        solver=cp.CLARABEL, tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10
-    )
+    value = problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
     assert problem.status in ("optimal", "optimal_inaccurate")
     return float(value)
 

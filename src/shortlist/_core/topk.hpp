@@ -151,7 +151,7 @@ class TopKRow {
       if (std::abs(next - zeta) <= 1e-15) break;
       zeta = next;
     }
-    read(q, zeta * c * rho_[0], out);
+    read(q, zeta * c, out);
     // Where all weights meet in the pool of y the scale does not matter.
     scale_free_ = zeta < 1.0 && curvature_ > 1e-12 * weight_ * total_ * total_;
   }
@@ -294,14 +294,22 @@ class TopKRow {
     curvature_ *= weight_;
   }
 
-  // beta = (a - y) / q on the pools, zero elsewhere.
-  void read(double q, double most, std::vector<DualEntry>& out) {
+  // beta = (a - pool mean) / q + its share of the weights; zero outside the pools.
+  // Differences are taken within a pool, so that a small q costs no digits.
+  void read(double q, double scale, std::vector<DualEntry>& out) {
+    const double own = q * scale * total_;
     std::size_t p = 0;
     for (const Pool& pool : pools_) {
-      const double mean = pool.mean();
-      for (std::size_t left = pool.size - (pool.own ? 1 : 0); left > 0; --left, ++p) {
-        const double beta = std::min(most, (order_.value(p) - mean) / q);
-        if (beta > 0.0) out.push_back({order_.label(p), beta});
+      const std::size_t count = pool.size - (pool.own ? 1 : 0);
+      if (count == 0) continue;
+      const double size = static_cast<double>(pool.size), reference = order_.value(p);
+      double mean = pool.own ? own - reference : 0.0;
+      for (std::size_t e = p; e < p + count; ++e) mean += order_.value(e) - reference;
+      mean /= size;
+      const double share = scale * pool.weight / size;
+      for (const std::size_t end = p + count; p < end; ++p) {
+        const double beta = (order_.value(p) - reference - mean) / q + share;
+        if (beta > 0.0) out.push_back({order_.label(p), std::min(beta, scale * rho_[0])});
       }
     }
   }

@@ -47,12 +47,12 @@ void bind_topk_dense(nb::class_<TopKDual>& c) {
   c.def(
       "sweep_dense",
       [](TopKDual& self, Matrix<const V> x, Matrix<double> w, double bias, Order order,
-         bool exact, double idle, int longest) {
+         bool exact, int longest) {
         nb::gil_scoped_release release;
         auto scores = dense(x, w, bias);
-        return self.sweep(scores, order.data(), order.shape(0), exact, idle, longest);
+        return self.sweep(scores, order.data(), order.shape(0), exact, longest);
       },
-      "x"_a, "w"_a, "bias"_a, "order"_a, "exact"_a, "idle"_a, "longest"_a);
+      "x"_a, "w"_a, "bias"_a, "order"_a, "exact"_a, "longest"_a);
   c.def(
       "evaluate_dense",
       [](TopKDual& self, Matrix<const V> x, Matrix<double> w, double bias,
@@ -86,13 +86,12 @@ void bind_topk_csr(nb::class_<TopKDual>& c) {
   c.def(
       "sweep_csr",
       [](TopKDual& self, Vector<const I> start, Vector<const I> column, Vector<const V> value,
-         Matrix<double> w, double bias, Order order, bool exact, double idle, int longest) {
+         Matrix<double> w, double bias, Order order, bool exact, int longest) {
         nb::gil_scoped_release release;
         auto scores = csr_rows(start, column, value, w, bias);
-        return self.sweep(scores, order.data(), order.shape(0), exact, idle, longest);
+        return self.sweep(scores, order.data(), order.shape(0), exact, longest);
       },
-      "start"_a, "column"_a, "value"_a, "w"_a, "bias"_a, "order"_a, "exact"_a, "idle"_a,
-      "longest"_a);
+      "start"_a, "column"_a, "value"_a, "w"_a, "bias"_a, "order"_a, "exact"_a, "longest"_a);
   c.def(
       "evaluate_csr",
       [](TopKDual& self, Vector<const I> start, Vector<const I> column, Vector<const V> value,
@@ -124,12 +123,12 @@ inline void bind_topk(nb::module_& m) {
   dual.def(
       "sweep_kernel",
       [](TopKDual& self, Matrix<const double> kernel, std::size_t first, Matrix<double> z,
-         Order order, bool exact, double idle, int longest) {
+         Order order, bool exact, int longest) {
         nb::gil_scoped_release release;
         KernelScores scores{z.data(), kernel.data(), first, z.shape(1), z.shape(0)};
-        return self.sweep(scores, order.data(), order.shape(0), exact, idle, longest);
+        return self.sweep(scores, order.data(), order.shape(0), exact, longest);
       },
-      "kernel"_a, "first"_a, "z"_a, "order"_a, "exact"_a, "idle"_a, "longest"_a);
+      "kernel"_a, "first"_a, "z"_a, "order"_a, "exact"_a, "longest"_a);
   dual.def(
       "evaluate_kernel",
       [](TopKDual& self, Matrix<double> z, Vector<const double> scales, Vector<double> losses) {

@@ -35,11 +35,11 @@ class TopKDual {
   std::size_t n_rows() const { return y_.size(); }
   const std::vector<DualEntry>& entries(std::size_t i) const { return beta_[i]; }
 
-  // Visits the rows of `order`; returns how many were not resting. A visit that raises
-  // the dual by no more than `idle` lengthens the row's rest, up to `longest` sweeps.
+  // Visits the rows of `order`; returns how many were not resting. A row that does
+  // not move rests longer and longer, up to `longest` sweeps.
   template <typename Scores>
   std::size_t sweep(Scores& scores, const std::int64_t* order, std::size_t count, bool exact,
-                    double idle, int longest) {
+                    int longest) {
     std::size_t visits = 0;
     for (std::size_t s = 0; s < count; ++s) {
       const std::size_t i = static_cast<std::size_t>(order[s]);
@@ -48,8 +48,8 @@ class TopKDual {
         continue;
       }
       ++visits;
-      const double gain = visit(scores, i, exact);
-      rest_[i] = gain > idle ? 0 : std::min(longest, 2 * rest_[i] + 1);
+      const bool moved = visit(scores, i, exact) > 0.0;
+      rest_[i] = moved ? 0 : std::min(longest, 2 * rest_[i] + 1);
       wait_[i] = rest_[i];
     }
     return visits;

@@ -114,7 +114,7 @@ class LinearScores:
     ) -> int:
         run = dual.sweep_csr if self._sparse else dual.sweep_dense
         order = rng.permutation(self.n_rows).astype(np.int64, copy=False)
-        return run(*self._parts(), self.W, self.bias, order, exact, 0.0, longest)
+        return run(*self._parts(), self.W, self.bias, order, exact, longest)
 
     def evaluate(
         self, dual: _core.TopKDual, scales: np.ndarray, losses: np.ndarray
@@ -200,7 +200,7 @@ class KernelScores:
             batch = self._batches[number]
             order = batch.start + rng.permutation(batch.stop - batch.start).astype(np.int64)
             visits += dual.sweep_kernel(
-                self._rows(number), batch.start, self._z, order, exact, 0.0, longest
+                self._rows(number), batch.start, self._z, order, exact, longest
             )
         return visits
 
@@ -267,7 +267,8 @@ class TopKProblem:
         self.ridge = smoothing / c
         self.scale = 1.0 / float(c.sum())
         self.offers = frozenset(
-            {"top-k vertices", "top-k blocks"} | ({"small linear top-k model"} if scores.small else set())
+            {"top-k vertices", "top-k blocks"}
+            | ({"small linear top-k model"} if scores.small else set())
         )
 
     @property

@@ -22,11 +22,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._core import TopKDual
 from ..certificate import Monitor
 from ..problems.topk import TopKProblem
 from .solution import ClassScores
 
 _LONGEST_REST = 15
+_LEAST_SWEEPS = 6
 _SCALES = np.array([0.0, 0.94, 0.98, 1.0, 1.02, 1.06])
 
 
@@ -54,27 +56,63 @@ def block_fw(problem: TopKProblem, monitor: Monitor) -> ClassScores:
 
 
 def _ascend(problem: TopKProblem, monitor: Monitor, exact: bool) -> ClassScores:
-    dual = problem.dual()
+    return ascend(problem, problem.dual(), monitor, exact)
+
+
+def ascend(
+    problem: TopKProblem,
+    dual: TopKDual,
+    monitor: Monitor,
+    exact: bool,
+    patience: float = np.inf,
+) -> ClassScores:
+    """Sweep until the monitor stops, or until the gap's rate asks for too many sweeps.
+
+    Parameters
+    ----------
+    problem : TopKProblem
+        Linear or kernel scores.
+    dual : TopKDual
+        The zero dual point; holds the last one afterwards.
+    monitor : Monitor
+        Tolerance, limits and the record of the fit.
+    exact : bool
+        Exact block solutions, or Frank-Wolfe steps.
+    patience : float
+        How many more full sweeps are worth waiting for.
+
+    Returns
+    -------
+    ClassScores
+        The best model seen.
+    """
     scores = problem.scores
     scores.restart(problem.n_classes)
     best = ClassScores(scores.model(problem.alpha(dual)), problem.value_at_zero)
     scale, visits, checked = 1.0, 0, 0
-    monitor.check(problem.scale * best.primal, 0.0)
+    if monitor.check(problem.scale * best.primal, 0.0):
+        return best
     while monitor.status is None:
         moved = scores.sweep(dual, problem.rng, exact, _LONGEST_REST)
         visits += moved
         monitor.iteration += 1
         due = visits - checked >= max(2 * scores.n_rows, visits // 8)
         if due or moved < scores.n_rows // 50 or monitor.exhausted():
+            before, since = monitor.relative_gap, (visits - checked) / scores.n_rows
             checked = visits
             monitor.passes = visits // scores.n_rows
             best, value, scale = _certify(problem, dual, best, scale)
-            monitor.check(problem.scale * best.primal, problem.scale * value)
+            if monitor.check(problem.scale * best.primal, problem.scale * value):
+                break
+            left = np.log(monitor.relative_gap / monitor.tol)
+            rate = np.log(before / monitor.relative_gap) / max(since, 1e-3)
+            if monitor.passes >= _LEAST_SWEEPS and left > patience * rate:
+                break
     return best
 
 
 def _certify(
-    problem: TopKProblem, dual: object, best: ClassScores, scale: float
+    problem: TopKProblem, dual: TopKDual, best: ClassScores, scale: float
 ) -> tuple[ClassScores, float, float]:
     """Return the better model, the dual value and the best multiple of the present model."""
     scores = problem.scores

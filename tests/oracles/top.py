@@ -18,18 +18,16 @@ def top_push_optimum(X, y, *, k, C, loss, weight=None):
     """Optimal value of the problem; `k` counts negatives by weight."""
     y = np.asarray(y, dtype=bool)
     weight = np.ones(len(y)) if weight is None else np.asarray(weight, dtype=float)
-    # In units where features, and the optimum, are about 1: the oracle's tolerances are
-    # absolute.
+    # In units where features are about 1: the oracle's tolerances are absolute.
     unit = np.abs(X).max() or 1.0
-    value = min(C * weight[y].sum(), unit**-2)
     positives, negatives = X[y] / unit, X[~y] / unit
     w = cp.Variable(X.shape[1])
     quantile = cp.Variable()
     # Mean of the top k as a minimum over the quantile (Rockafellar and Uryasev).
     t = quantile + weight[~y] @ cp.pos(negatives @ w - quantile) / k
-    objective = (0.5 / unit**2 / value) * cp.sum_squares(w)
-    objective += (C / value) * weight[y] @ loss_of(t - positives @ w, loss)
-    return value * solve_cvxpy(cp.Problem(cp.Minimize(objective)))
+    objective = 0.5 * cp.sum_squares(w)
+    objective += C * unit**2 * weight[y] @ loss_of(t - positives @ w, loss)
+    return solve_cvxpy(cp.Problem(cp.Minimize(objective))) / unit**2
 
 
 def project(a, b, *, upper=None, cap=None):

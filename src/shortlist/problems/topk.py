@@ -95,7 +95,7 @@ class LinearScores:
         self.bias = bias
         self.width = X.shape[1] + (bias != 0.0)
         self.small = self.width * n_classes <= _SMALL_MODEL
-        self.X = X if self._sparse else np.ascontiguousarray(X)
+        self.X: Any = X if self._sparse else np.ascontiguousarray(X)
         if self._sparse and self.small:
             self.X, self._sparse = X.toarray(), False
         self.restart(n_classes)
@@ -112,14 +112,14 @@ class LinearScores:
     def sweep(
         self, dual: _core.TopKDual, rng: np.random.RandomState, exact: bool, longest: int
     ) -> int:
-        run = dual.sweep_csr if self._sparse else dual.sweep_dense
+        run: Any = dual.sweep_csr if self._sparse else dual.sweep_dense
         order = rng.permutation(self.n_rows).astype(np.int64, copy=False)
         return run(*self._parts(), self.W, self.bias, order, exact, longest)
 
     def evaluate(
         self, dual: _core.TopKDual, scales: np.ndarray, losses: np.ndarray
     ) -> tuple[float, float]:
-        run = dual.evaluate_csr if self._sparse else dual.evaluate_dense
+        run: Any = dual.evaluate_csr if self._sparse else dual.evaluate_dense
         return run(*self._parts(), self.W, self.bias, scales, losses)
 
     def norm(self, A: sparse.csr_array | None) -> float:

@@ -413,7 +413,7 @@ class TopKSVC(ClassifierMixin, BaseEstimator):
 def _checked_weights(weights: Any, n_classes: int) -> np.ndarray:
     """Return the weights without the zeros at their end."""
     rho = np.asarray(weights, dtype=np.float64)
-    if rho.ndim != 1 or not 1 <= len(rho) or not np.isfinite(rho).all():
+    if rho.ndim != 1 or len(rho) == 0 or not np.isfinite(rho).all():
         raise ValueError(f"weights must be a name or a 1-D array of numbers, got {weights!r}.")
     if (rho < 0.0).any() or (np.diff(rho) > 0.0).any() or rho[0] == 0.0:
         raise ValueError(

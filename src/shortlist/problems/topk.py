@@ -12,12 +12,13 @@ Row i's dual is kept as the weights :math:`\beta_j \ge 0` of the other classes:
 :math:`\sum c_i` times the mean form :math:`\lambda/2 \|W\|^2 + (1/n)\sum\Phi` that
 certificates report.
 
-Reference: "Top-k multi-class SVM", weighted and smoothed, with its Frank-Wolfe solvers
-(T. Kato and Y. Hirohashi, ACML 2019).
+Reference: T. Kato, Y. Hirohashi, "Learning weighted top-k support vector machine", ACML
+2019.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -74,8 +75,11 @@ class Scores(Protocol):
     ) -> tuple[float, float]:
         """Sum the losses at every scale; return the sums of the dual."""
 
-    def norm(self, A: sparse.csr_array | None) -> float:
-        """Return the squared norm of the model; its dual is `A`, where that is needed."""
+    def model(self, A: sparse.csr_array) -> Any:
+        """Return the model of a dual point: weights of the features, or `A` itself."""
+
+    def present(self, A: Callable[[], sparse.csr_array]) -> tuple[Any, float]:
+        """Return the present model and its squared norm; `A` reads its dual point."""
 
 
 class LinearScores:
@@ -122,11 +126,10 @@ class LinearScores:
         run: Any = dual.evaluate_csr if self._sparse else dual.evaluate_dense
         return run(*self._parts(), self.W, self.bias, scales, losses)
 
-    def norm(self, A: sparse.csr_array | None) -> float:
-        return float(np.vdot(self.W, self.W))
+    def present(self, A: Callable[[], sparse.csr_array]) -> tuple[np.ndarray, float]:
+        return self.W, float(np.vdot(self.W, self.W))
 
     def model(self, A: sparse.csr_array) -> np.ndarray:
-        """Return W(A)."""
         weights = (A.T @ self.X).T
         weights = weights.toarray() if sparse.issparse(weights) else np.asarray(weights)
         if self.bias != 0.0:
@@ -209,11 +212,11 @@ class KernelScores:
     ) -> tuple[float, float]:
         return dual.evaluate_kernel(self._z, scales, losses)
 
-    def norm(self, A: sparse.csr_array | None) -> float:
-        return float(A.multiply(self._z.T).sum()) if A is not None else 0.0
+    def present(self, A: Callable[[], sparse.csr_array]) -> tuple[sparse.csr_array, float]:
+        alpha = A()
+        return alpha, inner(alpha, self._z.T)
 
     def model(self, A: sparse.csr_array) -> sparse.csr_array:
-        """Return the dual itself: it is the model."""
         return A
 
     def product(self, A: sparse.csr_array) -> np.ndarray:
@@ -221,6 +224,12 @@ class KernelScores:
         for number, batch in enumerate(self._batches):
             out[batch] = (A.T @ self._rows(number).T).T
         return out
+
+
+def inner(A: sparse.csr_array, Z: np.ndarray) -> float:
+    """Inner product of a sparse and a dense matrix."""
+    rows = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
+    return float(A.data @ Z[rows, A.indices])
 
 
 class TopKProblem:

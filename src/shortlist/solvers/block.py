@@ -119,11 +119,10 @@ def _certify(
     scales = np.append(scale * _SCALES, 1.0)
     losses = np.zeros(len(scales))
     own, ridge = scores.evaluate(dual, scales, losses)
-    alpha = None if hasattr(scores, "W") else problem.alpha(dual)
-    norm = scores.norm(alpha) + ridge
+    model, norm = scores.present(lambda: problem.alpha(dual))
+    norm += ridge
     primal = 0.5 * norm * scales**2 + losses
     lowest = int(np.argmin(primal))
     if primal[lowest] < best.primal:
-        model = scores.W if alpha is None else alpha
         best = ClassScores(scales[lowest] * model, float(primal[lowest]))
     return best, own - 0.5 * norm, scales[lowest] or 1.0

@@ -9,8 +9,8 @@ with :math:`g = \langle \Delta, E_y - Z \rangle`; its maximum is closed form.
 ``away``      or :math:`\Delta = A - V` away from the worst vertex V in use, where steeper.
 ``pairwise``  :math:`\Delta = U - V`: weight moves from V to U.
 
-Reference: Y. Hirohashi, T. Kato, "Weighted top-k multi-class SVM by Frank-Wolfe" (2019),
-Theorem 4; S. Lacoste-Julien, M. Jaggi, "On the global linear convergence of Frank-Wolfe
+Reference: T. Kato, Y. Hirohashi, "Learning weighted top-k support vector machine", ACML
+2019, Theorem 4; S. Lacoste-Julien, M. Jaggi, "On the global linear convergence of Frank-Wolfe
 optimization variants", NIPS 2015. Corrected: the gradient is :math:`E_y - Z` (eq. (22)
 prints the opposite sign).
 """
@@ -23,7 +23,7 @@ import numpy as np
 from scipy import sparse
 
 from ..certificate import Monitor
-from ..problems.topk import TopKProblem
+from ..problems.topk import TopKProblem, inner
 from .solution import ClassScores
 
 
@@ -37,7 +37,7 @@ class _Atom:
 
     def slope(self, Z: np.ndarray) -> float:
         """Inner product of the vertex with the gradient."""
-        return self.own - _inner(self.vertex, Z)
+        return self.own - inner(self.vertex, Z)
 
 
 def fw(problem: TopKProblem, monitor: Monitor) -> ClassScores:
@@ -76,7 +76,7 @@ def _run(problem: TopKProblem, monitor: Monitor, variant: str) -> ClassScores:
     best = ClassScores(problem.scores.model(A), problem.value_at_zero)
     while True:
         U, loss = problem.vertices(Z)
-        norm, own = _inner(A, Z), problem.own(A)
+        norm, own = inner(A, Z), problem.own(A)
         primal = 0.5 * norm + loss
         if primal < best.primal:
             best = ClassScores(problem.scores.model(A), primal)
@@ -97,7 +97,7 @@ def _run(problem: TopKProblem, monitor: Monitor, variant: str) -> ClassScores:
                 direction, slope = A - worst.vertex, retreat
                 longest = worst.weight / max(1.0 - worst.weight, 1e-300)
         moved = problem.product(direction)
-        curvature = _inner(direction, moved)
+        curvature = inner(direction, moved)
         step = min(longest, slope / curvature) if curvature > 0.0 else longest
         A = sparse.csr_array(A + step * direction)
         A.eliminate_zeros()
@@ -126,8 +126,3 @@ def _reweigh(
     if new.weight > 0.0:
         atoms.append(new)
     atoms[:] = [held for held in atoms if held.weight > 1e-14]
-
-
-def _inner(A: sparse.csr_array, Z: np.ndarray) -> float:
-    rows = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
-    return float(A.data @ Z[rows, A.indices])

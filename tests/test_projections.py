@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from oracles.top import project
 
+from oracles.top import project
 from shortlist.projections import project_balanced
 
 grid = st.integers(-6, 6).map(lambda i: i / 2)  # ties and exact zeros are common

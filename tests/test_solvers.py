@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles.top import top_push_optimum
 from scipy import sparse
 
+from oracles.top import top_push_optimum
 from shortlist.certificate import Monitor
 from shortlist.problems.losses import LOSSES
 from shortlist.problems.operators import as_rows

@@ -2,8 +2,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from oracles.top import top_mean
 
+from oracles.top import top_mean
 from shortlist.problems.thresholds import TopMean
 
 

@@ -1,7 +1,39 @@
 """shortlist: learn the top of the list."""
 
-from .multiclass import TopKSVC
-from .top import CollapsedWarning, TopPush
+import importlib
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["CollapsedWarning", "TopKSVC", "TopPush"]
+if TYPE_CHECKING:
+    from . import datasets, display, metrics
+    from .budget import BudgetClassifier
+    from .top import CollapsedWarning, TopPush
+
+__all__ = [
+    "BudgetClassifier",
+    "CollapsedWarning",
+    "TopKSVC",
+    "TopPush",
+    "datasets",
+    "display",
+    "metrics",
+]
 __version__ = "0.1.0"
+
+# Everything loads when it is first asked for: importing the package costs next to nothing.
+_HOME = {
+    "BudgetClassifier": "budget",
+    "CollapsedWarning": "top",
+    "TopPush": "top",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
+    if name in __all__:
+        return importlib.import_module(f".{name}", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

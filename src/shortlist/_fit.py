@@ -145,14 +145,14 @@ def validate_binary(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Binar
         )
     if len(classes) < 2:
         raise ValueError(
-            f"y holds one class only ({classes[0]!r}): {type(estimator).__name__} needs "
+            f"y holds one class only ({classes.tolist()[0]!r}): {type(estimator).__name__} needs "
             "positive and negative rows."
         )
     weight = check_weight(sample_weight, X.shape[0])
     used = weight > 0.0
     positive = np.flatnonzero(used & (code == 1))
     negative = np.flatnonzero(used & (code == 0))
-    for rows, label in ((positive, classes[1]), (negative, classes[0])):
+    for rows, label in zip((negative, positive), classes.tolist(), strict=True):
         if not len(rows):
             raise ValueError(
                 f"sample_weight is zero for every row of class {label!r}: "

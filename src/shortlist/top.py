@@ -19,7 +19,6 @@ from .problems.operators import as_rows
 from .problems.thresholds import TopMean
 from .problems.top import TopProblem
 
-
 # Added to the threshold, relative to the largest score: the negatives that define it
 # stay on its lower side however their scores are summed up.
 _ON_THRESHOLD = 1e-10
@@ -171,7 +170,7 @@ class TopPush(ClassifierMixin, BaseEstimator):
             TopMean(top_count(self.k, data.weight[data.negative])),
         )
         solution, certificate, n_iter = solve(self, problem)
-        if not solution.w.any():
+        if certificate.status == "converged" and not solution.w.any():
             self._warn_collapsed(solution.top_negative)
         self.classes_ = data.classes
         self.coef_ = solution.w[None, :]

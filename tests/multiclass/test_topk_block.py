@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.oracles import topk as oracle
 
 from shortlist import _core
 from shortlist.problems.topk import rank_weights
-from tests.oracles import topk as oracle
 
 KINDS = ("flat", "linear", "exp")
 

@@ -10,9 +10,9 @@ from scipy import sparse
 from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
+from tests.oracles import topk as oracle
 
 from shortlist import TopKSVC
-from tests.oracles import topk as oracle
 
 FAST = ("proximal_newton", "block")
 SLOW = ("block_fw", "fw", "away", "pairwise")

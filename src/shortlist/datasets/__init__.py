@@ -1,0 +1,60 @@
+"""Small real data sets that need no download.
+
+They come with scikit-learn; here they are posed as questions about the top of a list.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn import datasets
+
+__all__ = ["load_digit", "load_tumours"]
+
+
+def load_digit(digit: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    """Find the images of one digit among 1,797 handwritten ones, 8 x 8 pixels each.
+
+    Parameters
+    ----------
+    digit : int, default=1
+        The digit to look for, 0 to 9. About one image in ten shows it.
+
+    Returns
+    -------
+    X : ndarray of shape (1797, 64)
+        Grey levels, 0 to 16.
+    y : ndarray of bool
+        True where the image shows the digit.
+
+    Examples
+    --------
+    >>> from shortlist.datasets import load_digit
+    >>> X, y = load_digit(8)
+    >>> X.shape, int(y.sum())
+    ((1797, 64), 174)
+    """
+    if digit not in range(10):
+        raise ValueError(f"digit must be an integer from 0 to 9, got digit={digit!r}.")
+    X, target = datasets.load_digits(return_X_y=True)
+    return X, target == digit
+
+
+def load_tumours() -> tuple[np.ndarray, np.ndarray]:
+    """Find the malignant ones among 569 breast tumours, 30 measurements each.
+
+    Returns
+    -------
+    X : ndarray of shape (569, 30)
+        Measurements of cell nuclei.
+    y : ndarray of bool
+        True for malignant, 212 of them.
+
+    Examples
+    --------
+    >>> from shortlist.datasets import load_tumours
+    >>> X, y = load_tumours()
+    >>> X.shape, int(y.sum())
+    ((569, 30), 212)
+    """
+    X, target = datasets.load_breast_cancer(return_X_y=True)
+    return X, target == 0

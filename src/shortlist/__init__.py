@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import datasets, display, metrics
     from .budget import BudgetClassifier
+    from .multiclass import TopKSVC
     from .top import CollapsedWarning, TopPush
 
 __all__ = [
@@ -23,6 +24,7 @@ __version__ = "0.1.0"
 _HOME = {
     "BudgetClassifier": "budget",
     "CollapsedWarning": "top",
+    "TopKSVC": "multiclass",
     "TopPush": "top",
 }
 

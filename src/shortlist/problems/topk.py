@@ -19,6 +19,7 @@ Reference: T. Kato, Y. Hirohashi, "Learning weighted top-k support vector machin
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -70,16 +71,36 @@ class Scores(Protocol):
     ) -> int:
         """Visit all rows once in random order; return how many were not resting."""
 
-    def evaluate(
-        self, dual: _core.TopKDual, scales: np.ndarray, losses: np.ndarray
-    ) -> tuple[float, float]:
-        """Sum the losses at every scale; return the sums of the dual."""
+    def candidates(
+        self, dual: _core.TopKDual, scales: np.ndarray, A: Callable[[], sparse.csr_array]
+    ) -> list[Candidate]:
+        """Return the present model and others near it; `A` reads the dual point."""
 
     def model(self, A: sparse.csr_array) -> Any:
         """Return the model of a dual point: weights of the features, or `A` itself."""
 
-    def present(self, A: Callable[[], sparse.csr_array]) -> tuple[Any, float]:
-        """Return the present model and its squared norm; `A` reads its dual point."""
+
+@dataclass(frozen=True)
+class Candidate:
+    """A model with its losses at several scales.
+
+    Attributes
+    ----------
+    model : ndarray or csr array
+        Weights of the features, or the dual point of a kernel model.
+    norm : float
+        Squared norm of the model.
+    losses : ndarray
+        Sum of the losses, one per scale.
+    own, ridge : float
+        Sums of the dual point: at the true classes, and of the smoothing.
+    """
+
+    model: Any
+    norm: float
+    losses: np.ndarray
+    own: float
+    ridge: float
 
 
 class LinearScores:
@@ -106,6 +127,8 @@ class LinearScores:
 
     def restart(self, n_classes: int) -> None:
         self.W = np.zeros((self.width, n_classes))
+        self._sum = np.zeros_like(self.W)
+        self._count = 0
 
     def squares(self) -> np.ndarray:
         return as_rows(self.X).squared_norms() + self.bias**2
@@ -118,16 +141,25 @@ class LinearScores:
     ) -> int:
         run: Any = dual.sweep_csr if self._sparse else dual.sweep_dense
         order = rng.permutation(self.n_rows).astype(np.int64, copy=False)
-        return run(*self._parts(), self.W, self.bias, order, exact, longest)
+        visits = run(*self._parts(), self.W, self.bias, order, exact, longest)
+        self._sum += self.W
+        self._count += 1
+        return visits
 
-    def evaluate(
-        self, dual: _core.TopKDual, scales: np.ndarray, losses: np.ndarray
-    ) -> tuple[float, float]:
+    def candidates(
+        self, dual: _core.TopKDual, scales: np.ndarray, A: Callable[[], sparse.csr_array]
+    ) -> list[Candidate]:
+        # The mean since the last check swings less than W does.
+        mean = self._sum / self._count
+        self._sum[:] = 0.0
+        self._count = 0
         run: Any = dual.evaluate_csr if self._sparse else dual.evaluate_dense
-        return run(*self._parts(), self.W, self.bias, scales, losses)
-
-    def present(self, A: Callable[[], sparse.csr_array]) -> tuple[np.ndarray, float]:
-        return self.W, float(np.vdot(self.W, self.W))
+        out = []
+        for W in (self.W, mean):
+            losses = np.zeros(len(scales))
+            own, ridge = run(*self._parts(), W, self.bias, scales, losses)
+            out.append(Candidate(W, float(np.vdot(W, W)), losses, own, ridge))
+        return out
 
     def model(self, A: sparse.csr_array) -> np.ndarray:
         weights = (A.T @ self.X).T
@@ -207,14 +239,13 @@ class KernelScores:
             )
         return visits
 
-    def evaluate(
-        self, dual: _core.TopKDual, scales: np.ndarray, losses: np.ndarray
-    ) -> tuple[float, float]:
-        return dual.evaluate_kernel(self._z, scales, losses)
-
-    def present(self, A: Callable[[], sparse.csr_array]) -> tuple[sparse.csr_array, float]:
+    def candidates(
+        self, dual: _core.TopKDual, scales: np.ndarray, A: Callable[[], sparse.csr_array]
+    ) -> list[Candidate]:
+        losses = np.zeros(len(scales))
+        own, ridge = dual.evaluate_kernel(self._z, scales, losses)
         alpha = A()
-        return alpha, inner(alpha, self._z.T)
+        return [Candidate(alpha, inner(alpha, self._z.T), losses, own, ridge)]
 
     def model(self, A: sparse.csr_array) -> sparse.csr_array:
         return A

@@ -10,8 +10,8 @@ With all other rows fixed, row i's block of the dual is
 ``block_fw`` moves towards the best vertex with the exact step (Lacoste-Julien, Jaggi,
 Schmidt, Pletscher, "Block-coordinate Frank-Wolfe optimization for structural SVMs", 2013).
 A row that did not move rests for 1, 3, 7, ... sweeps. Only the order of the visits is
-random. The primal value is taken at the best of a few multiples of W: with separable
-classes a slightly longer W has far less loss.
+random. The primal value is taken at the best of a few multiples of W and of its mean since
+the last check: with separable classes a slightly longer W has far less loss.
 
 Tried and dropped: resting rows by a small gain instead of none (stalls at large C), and
 block steps alone for small dense models, where ``proximal_newton`` needs no more time at
@@ -115,14 +115,15 @@ def _certify(
     problem: TopKProblem, dual: TopKDual, best: ClassScores, scale: float
 ) -> tuple[ClassScores, float, float]:
     """Return the better model, the dual value and the best multiple of the present model."""
-    scores = problem.scores
     scales = np.append(scale * _SCALES, 1.0)
-    losses = np.zeros(len(scales))
-    own, ridge = scores.evaluate(dual, scales, losses)
-    model, norm = scores.present(lambda: problem.alpha(dual))
-    norm += ridge
-    primal = 0.5 * norm * scales**2 + losses
-    lowest = int(np.argmin(primal))
-    if primal[lowest] < best.primal:
-        best = ClassScores(scales[lowest] * model, float(primal[lowest]))
-    return best, own - 0.5 * norm, scales[lowest] or 1.0
+    candidates = problem.scores.candidates(dual, scales, lambda: problem.alpha(dual))
+    found = 1.0
+    for candidate in candidates:
+        primal = 0.5 * (candidate.norm + candidate.ridge) * scales**2 + candidate.losses
+        lowest = int(np.argmin(primal))
+        if candidate is candidates[0]:
+            found = scales[lowest] or 1.0
+        if primal[lowest] < best.primal:
+            best = ClassScores(scales[lowest] * candidate.model, float(primal[lowest]))
+    present = candidates[0]
+    return best, present.own - 0.5 * (present.norm + present.ridge), found

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import datasets, display, metrics
     from .budget import BudgetClassifier
+    from .multiclass import TopKSVC
     from .ranking import RankSVM
     from .top import CollapsedWarning, PatMat, TopPush
     from .transductive import TransductiveTopK
@@ -15,6 +16,7 @@ __all__ = [
     "CollapsedWarning",
     "PatMat",
     "RankSVM",
+    "TopKSVC",
     "TopPush",
     "TransductiveTopK",
     "datasets",
@@ -29,6 +31,7 @@ _HOME = {
     "CollapsedWarning": "top",
     "PatMat": "top",
     "RankSVM": "ranking",
+    "TopKSVC": "multiclass",
     "TopPush": "top",
     "TransductiveTopK": "transductive",
 }

@@ -10,6 +10,7 @@
 #include "ranking.hpp"
 #include "rows.hpp"
 #include "smo_bindings.hpp"
+#include "topk_bindings.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -93,6 +94,7 @@ void bind_active_set(nb::module_& m);  // active_set.cpp
 NB_MODULE(_core, m) {
   bind_active_set(m);
   bind_ranking(m);
+  shortlist::bind_topk(m);
   bind_csr<double, std::int32_t>(m);
   bind_csr<double, std::int64_t>(m);
   bind_csr<float, std::int32_t>(m);

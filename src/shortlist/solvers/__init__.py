@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..certificate import Monitor
+from ..problems.top import WITHOUT_COUPLING
 
 
 @dataclass(frozen=True)
@@ -36,11 +37,6 @@ class Solver:
         return getattr(importlib.import_module(f".{module}", __name__), function)(problem, monitor)
 
 
-WITHOUT_COUPLING = (
-    "dual without caps that couple the rows (moving two rows at a time jams at their "
-    "corners, far from the optimum; k=1 and the squared-hinge PatMat have no such caps)"
-)
-
 # The first that suits a problem is its default.
 SOLVERS = (
     Solver("newton", "newton:newton", "working set of linear rows", 500),
@@ -49,9 +45,7 @@ SOLVERS = (
     Solver("coordinate", "coordinate:coordinate", WITHOUT_COUPLING, 10_000_000),
     Solver("newton", "pair_newton:pair_newton", "sum over pairs", 500),
     Solver("fw", "rank_frank_wolfe:rank_frank_wolfe", "sum over hinged pairs", 100_000),
-    Solver(
-        "proximal_newton", "proximal_newton:proximal_newton", "small linear top-k model", 2_000
-    ),
+    Solver("proximal_newton", "proximal_newton:proximal_newton", "small linear top-k model", 2_000),
     Solver("block", "block:block", "top-k blocks", 20_000),
     Solver("block_fw", "block:block_fw", "top-k blocks", 20_000),
     Solver("fw", "frank_wolfe:fw", "top-k vertices", 20_000),

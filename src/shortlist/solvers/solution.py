@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from ..problems.top_kernel import DualPoint, Evaluation, KernelTopProblem
 from ..problems.spaces import Point
+from ..problems.top_kernel import DualPoint, Evaluation, KernelTopProblem
 
 
 @dataclass
@@ -87,6 +88,8 @@ class KernelSolution:
         if problem.kernel.dtype == np.float32:
             scale *= 1e5
         return cls(c, scores, evaluation.threshold, evaluation.primal, scale, point, top)
+
+
 class BestPoint:
     """The best model so far, beginning with zero.
 
@@ -111,3 +114,20 @@ class BestPoint:
         bound = self.primal * (1.0 + 1e-12) if self._at_zero else self.primal
         if primal < bound and point.u.any():
             self.point, self.primal, self._at_zero = point, primal, False
+
+
+@dataclass
+class ClassScores:
+    """A model of many classes.
+
+    Attributes
+    ----------
+    model : ndarray or csr array
+        Weights of the features (features x classes), or the dual variables (rows x
+        classes) where the scores come from a kernel.
+    primal : float
+        Its objective.
+    """
+
+    model: Any
+    primal: float

@@ -6,12 +6,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import datasets, display, metrics
     from .budget import BudgetClassifier
-    from .top import CollapsedWarning, TopPush
+    from .multiclass import TopKSVC
+    from .ranking import RankSVM
+    from .top import CollapsedWarning, PatMat, TopPush
     from .transductive import TransductiveTopK
 
 __all__ = [
     "BudgetClassifier",
     "CollapsedWarning",
+    "PatMat",
+    "RankSVM",
+    "TopKSVC",
     "TopPush",
     "TransductiveTopK",
     "datasets",
@@ -24,6 +29,9 @@ __version__ = "0.1.0"
 _HOME = {
     "BudgetClassifier": "budget",
     "CollapsedWarning": "top",
+    "PatMat": "top",
+    "RankSVM": "ranking",
+    "TopKSVC": "multiclass",
     "TopPush": "top",
     "TransductiveTopK": "transductive",
 }

@@ -41,6 +41,9 @@ class Rows(Protocol):
     def column_squares(self, v: np.ndarray) -> np.ndarray:
         """Return ``(X ** 2).T @ v``."""
 
+    def dense(self) -> np.ndarray:
+        """Return the rows as a float64 array in C order."""
+
     def scaled_columns(self, v: np.ndarray) -> Rows:
         """Return ``X @ diag(v)``."""
 
@@ -126,6 +129,9 @@ class DenseRows:
             out += v[part] @ (block * block)
         return out
 
+    def dense(self) -> np.ndarray:
+        return np.ascontiguousarray(self._X, dtype=np.float64)
+
     def scaled_columns(self, v: np.ndarray) -> DenseRows:
         return DenseRows(self._X * v)
 
@@ -191,6 +197,9 @@ class SparseRows:
             weights=row_weight * X.data.astype(np.float64) ** 2,
             minlength=self.n_features,
         )
+
+    def dense(self) -> np.ndarray:
+        return self._X.astype(np.float64).toarray()
 
     def scaled_columns(self, v: np.ndarray) -> SparseRows:
         return SparseRows(self._X.multiply(v[None, :]).tocsr())

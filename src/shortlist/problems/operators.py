@@ -59,9 +59,6 @@ class Rows(Protocol):
         Their order depends on the rows' values only.
         """
 
-    def dense(self) -> np.ndarray:
-        """Return the rows as a float64 array: for a few rows only."""
-
     def arrays(self) -> tuple:
         """Return the arrays by which compiled loops know the rows."""
 
@@ -146,9 +143,6 @@ class DenseRows:
         keys = [row.tobytes() for _, block in self._blocks() for row in block + 0.0]
         return _distinct(keys)
 
-    def dense(self) -> np.ndarray:
-        return self._X.astype(np.float64)
-
     def arrays(self) -> tuple:
         return (np.ascontiguousarray(self._X),)
 
@@ -216,9 +210,6 @@ class SparseRows:
         X.eliminate_zeros()
         parts = zip(X.indptr[:-1], X.indptr[1:], strict=True)
         return _distinct([X.indices[a:b].tobytes() + X.data[a:b].tobytes() for a, b in parts])
-
-    def dense(self) -> np.ndarray:
-        return self._X.toarray().astype(np.float64, copy=False)
 
     def arrays(self) -> tuple:
         return (*self._parts, self.n_features)

@@ -31,10 +31,11 @@ class Solver:
     needs: str
     max_iter: int
 
-    def run(self, problem: Any, monitor: Monitor) -> Any:
-        """Solve `problem` to the monitor's tolerance."""
+    def run(self, problem: Any, monitor: Monitor, **options: Any) -> Any:
+        """Solve `problem` to the monitor's tolerance; some solvers take options."""
         module, function = self.home.split(":")
-        return getattr(importlib.import_module(f".{module}", __name__), function)(problem, monitor)
+        solve = getattr(importlib.import_module(f".{module}", __name__), function)
+        return solve(problem, monitor, **options)
 
 
 # The first that suits a problem is its default.

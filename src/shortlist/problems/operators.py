@@ -41,9 +41,6 @@ class Rows(Protocol):
     def column_squares(self, v: np.ndarray) -> np.ndarray:
         """Return ``(X ** 2).T @ v``."""
 
-    def dense(self) -> np.ndarray:
-        """Return the rows as a float64 array in C order."""
-
     def scaled_columns(self, v: np.ndarray) -> Rows:
         """Return ``X @ diag(v)``."""
 
@@ -60,7 +57,7 @@ class Rows(Protocol):
         """
 
     def dense(self) -> np.ndarray:
-        """Return the rows as a float64 array: for a few rows only."""
+        """Return the rows as a float64 array in C order: for a few rows only."""
 
     def arrays(self) -> tuple:
         """Return the arrays by which compiled loops know the rows."""
@@ -146,9 +143,6 @@ class DenseRows:
         keys = [row.tobytes() for _, block in self._blocks() for row in block + 0.0]
         return _distinct(keys)
 
-    def dense(self) -> np.ndarray:
-        return self._X.astype(np.float64)
-
     def arrays(self) -> tuple:
         return (np.ascontiguousarray(self._X),)
 
@@ -197,9 +191,6 @@ class SparseRows:
             weights=row_weight * X.data.astype(np.float64) ** 2,
             minlength=self.n_features,
         )
-
-    def dense(self) -> np.ndarray:
-        return self._X.astype(np.float64).toarray()
 
     def scaled_columns(self, v: np.ndarray) -> SparseRows:
         return SparseRows(self._X.multiply(v[None, :]).tocsr())

@@ -41,9 +41,6 @@ class Rows(Protocol):
     def column_squares(self, v: np.ndarray) -> np.ndarray:
         """Return ``(X ** 2).T @ v``."""
 
-    def dense(self) -> np.ndarray:
-        """Return the rows as a float64 array in C order."""
-
     def scaled_columns(self, v: np.ndarray) -> Rows:
         """Return ``X @ diag(v)``."""
 
@@ -58,6 +55,9 @@ class Rows(Protocol):
 
         Their order depends on the rows' values only.
         """
+
+    def dense(self) -> np.ndarray:
+        """Return the rows as a float64 array in C order: for a few rows only."""
 
     def arrays(self) -> tuple:
         """Return the arrays by which compiled loops know the rows."""
@@ -192,9 +192,6 @@ class SparseRows:
             minlength=self.n_features,
         )
 
-    def dense(self) -> np.ndarray:
-        return self._X.astype(np.float64).toarray()
-
     def scaled_columns(self, v: np.ndarray) -> SparseRows:
         return SparseRows(self._X.multiply(v[None, :]).tocsr())
 
@@ -210,6 +207,9 @@ class SparseRows:
         X.eliminate_zeros()
         parts = zip(X.indptr[:-1], X.indptr[1:], strict=True)
         return _distinct([X.indices[a:b].tobytes() + X.data[a:b].tobytes() for a, b in parts])
+
+    def dense(self) -> np.ndarray:
+        return self._X.toarray().astype(np.float64, copy=False)
 
     def arrays(self) -> tuple:
         return (*self._parts, self.n_features)

@@ -9,6 +9,8 @@
 #include "projections.hpp"
 #include "ranking.hpp"
 #include "rows.hpp"
+#include "smo_bindings.hpp"
+#include "topk_bindings.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -87,12 +89,17 @@ void bind_ranking(nb::module_& m) {
       "out"_a);
 }
 
+void bind_active_set(nb::module_& m);  // active_set.cpp
+
 NB_MODULE(_core, m) {
+  bind_active_set(m);
   bind_ranking(m);
+  shortlist::bind_topk(m);
   bind_csr<double, std::int32_t>(m);
   bind_csr<double, std::int64_t>(m);
   bind_csr<float, std::int32_t>(m);
   bind_csr<float, std::int64_t>(m);
+  shortlist::bind_pairs(m);
   m.def(
       "project_balanced",
       [](In<double> a, std::optional<In<double>> upper, In<double> b,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ..problems.spaces import Point
+from ..problems.top_kernel import DualPoint, Evaluation, KernelTopProblem
 
 
 @dataclass
@@ -34,6 +36,60 @@ class Solution:
     top_negative: int = -1
 
 
+@dataclass
+class KernelSolution:
+    """A kernel model with its threshold and dual point.
+
+    Attributes
+    ----------
+    coefficients : ndarray
+        One per training row, alpha minus beta.
+    scores : ndarray
+        One per training row; undefined for rows of weight zero.
+    threshold : float
+        Threshold of the training scores.
+    primal : float
+        Its objective.
+    score_scale : float
+        Largest absolute score of a row of the threshold, raised by the rounding of a
+        float32 kernel over that of float64.
+    point : DualPoint
+        The dual variables.
+    top_negative : int
+        Row with the largest dual weight among those of the threshold.
+    """
+
+    coefficients: np.ndarray
+    scores: np.ndarray
+    threshold: float
+    primal: float
+    score_scale: float
+    point: DualPoint
+    top_negative: int
+
+    @classmethod
+    def of(
+        cls,
+        problem: KernelTopProblem,
+        point: DualPoint,
+        evaluation: Evaluation,
+        scores: np.ndarray,
+    ) -> KernelSolution:
+        """Make the model of a dual point; the zero model where that is better."""
+        top = int(problem.negative[np.argmax(point.beta)])
+        c = np.zeros(problem.kernel.n_rows)
+        # Coefficients may also cancel to a zero model, up to rounding.
+        if problem.value_at_zero <= evaluation.primal * (1.0 + 1e-12):
+            t = problem.threshold_at_zero
+            return cls(c, np.zeros_like(c), t, problem.value_at_zero, 0.0, point, top)
+        c[problem.positive] += point.alpha
+        c[problem.negative] -= point.beta
+        scale = float(np.abs(scores[problem.negative]).max())
+        if problem.kernel.dtype == np.float32:
+            scale *= 1e5
+        return cls(c, scores, evaluation.threshold, evaluation.primal, scale, point, top)
+
+
 class BestPoint:
     """The best model so far, beginning with zero.
 
@@ -58,3 +114,20 @@ class BestPoint:
         bound = self.primal * (1.0 + 1e-12) if self._at_zero else self.primal
         if primal < bound and point.u.any():
             self.point, self.primal, self._at_zero = point, primal, False
+
+
+@dataclass
+class ClassScores:
+    """A model of many classes.
+
+    Attributes
+    ----------
+    model : ndarray or csr array
+        Weights of the features (features x classes), or the dual variables (rows x
+        classes) where the scores come from a kernel.
+    primal : float
+        Its objective.
+    """
+
+    model: Any
+    primal: float

@@ -71,11 +71,9 @@ def optimum(X, y, *, C, power, group=None, weight=None, max_rank_distance=None, 
     w = cp.Variable(X.shape[1])
     z = cp.pos(1.0 - (difference / size) @ w)
     loss = z if power == 1 else cp.square(z)
-    scaled = c * size**2
-    unit = max(1.0, scaled)
-    value = 0.5 / unit * cp.sum_squares(w) + scaled / unit * (both @ loss)
+    value = 0.5 * cp.sum_squares(w) + c * size**2 * (both @ loss)
     options = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
-    return cp.Problem(cp.Minimize(value)).solve(solver=cp.CLARABEL, **options) * unit / size**2
+    return cp.Problem(cp.Minimize(value)).solve(solver=cp.CLARABEL, **options) / size**2
 
 
 def objective(X, y, w, *, C, power, group=None, weight=None):

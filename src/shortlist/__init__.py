@@ -7,13 +7,18 @@ if TYPE_CHECKING:
     from . import datasets, display, metrics
     from .budget import BudgetClassifier
     from .multiclass import TopKSVC
-    from .top import CollapsedWarning, TopPush
+    from .ranking import RankSVM
+    from .top import CollapsedWarning, PatMat, TopPush
+    from .transductive import TransductiveTopK
 
 __all__ = [
     "BudgetClassifier",
     "CollapsedWarning",
+    "PatMat",
+    "RankSVM",
     "TopKSVC",
     "TopPush",
+    "TransductiveTopK",
     "datasets",
     "display",
     "metrics",
@@ -24,8 +29,11 @@ __version__ = "0.1.0"
 _HOME = {
     "BudgetClassifier": "budget",
     "CollapsedWarning": "top",
+    "PatMat": "top",
+    "RankSVM": "ranking",
     "TopKSVC": "multiclass",
     "TopPush": "top",
+    "TransductiveTopK": "transductive",
 }
 
 

@@ -27,6 +27,111 @@ def project_balanced(
 ) -> None:
     """Project onto the dual feasible set of the threshold problems."""
 
+def pair_steps(
+    gram: np.ndarray,
+    alpha: np.ndarray,
+    ridge: np.ndarray,
+    upper: np.ndarray,
+    beta: np.ndarray,
+    omega: np.ndarray,
+    f: np.ndarray,
+    f_beta: np.ndarray,
+    state: np.ndarray,
+    mode: int,
+    lin: float,
+    price: float,
+    eps: float,
+    max_steps: int,
+    seed: int = 0,
+) -> int:
+    """Take pair steps in place until none violates by `eps`; a seed takes random pairs."""
+
+def add_rows(
+    rows: np.ndarray, slots: np.ndarray, coefficients: np.ndarray, out: np.ndarray
+) -> None:
+    """Add the chosen rows times their coefficients, in double."""
+
+def gather(
+    source: np.ndarray,
+    rows: np.ndarray,
+    columns: np.ndarray,
+    out: np.ndarray,
+    to_rows: np.ndarray,
+    to_columns: np.ndarray,
+) -> None:
+    """Copy ``source[rows, columns]`` to ``out[to_rows, to_columns]``."""
+
+def mirror(block: np.ndarray, out: np.ndarray, rows: np.ndarray) -> None:
+    """Write `block` into the rows and, transposed, into the columns of a square matrix."""
+
+class ActiveSet:
+    """Active-set solver of a linear SVM whose rows have their own targets and bounds.
+
+    The first arguments hold the rows: a matrix, or CSR arrays and the number of columns.
+    """
+
+    def __init__(self, *rows_stored_sign_target_upper: object) -> None: ...
+    @property
+    def value(self) -> float:
+        """Dual objective of the current multipliers: a lower bound."""
+
+    @property
+    def intercept(self) -> float:
+        """Current intercept."""
+
+    @property
+    def work(self) -> float:
+        """Multiplications so far, about."""
+
+    def weights(self) -> np.ndarray:
+        """Copy of the current weights."""
+
+    def multipliers(self) -> np.ndarray:
+        """Copy of the current multipliers."""
+
+    def save(self) -> None:
+        """Remember the current point and bounds."""
+
+    def restore(self) -> None:
+        """Go back to what was saved."""
+
+    def bound(self, row: int, upper: float) -> None:
+        """Give a row a bound above its multiplier."""
+
+    def release(self, row: int) -> None:
+        """Set the bound of a row to zero and move its multiplier there."""
+
+    def optimise(self, ceiling: float, max_pivots: int) -> int:
+        """Return 0 at the optimum, 1 once the value exceeds `ceiling`, 2 out of pivots."""
+
+def violation_sums(
+    start: np.ndarray,
+    key: np.ndarray,
+    role: np.ndarray,
+    row: np.ndarray,
+    weight: np.ndarray,
+    scores: np.ndarray,
+    width: float,
+    vertex: np.ndarray,
+    clipped: np.ndarray,
+    curved: np.ndarray,
+    degree: np.ndarray,
+) -> tuple[float, float]:
+    """Add every row's sums over its violated pairs; return the totals over the pairs."""
+
+def partner_sums(
+    start: np.ndarray,
+    key: np.ndarray,
+    role: np.ndarray,
+    row: np.ndarray,
+    weight: np.ndarray,
+    scores: np.ndarray,
+    width: float,
+    values: np.ndarray,
+    out: np.ndarray,
+) -> None:
+    """Add the weighted values of every row's partners within the quadratic zone."""
+
 def topk_vertices(
     rho: np.ndarray,
     pseudo: bool,

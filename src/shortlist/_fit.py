@@ -18,7 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import validate_data
 
 from .certificate import Certificate, Monitor
-from .problems.kernels import merge_duplicates
+from .problems.duplicates import merge_duplicates
 from .solvers import find_solver
 
 ROW_DTYPES = (np.float64, np.float32)
@@ -186,14 +186,19 @@ def validate_multiclass(estimator: Any, X: Any, y: Any, sample_weight: Any) -> M
     return MulticlassData(X[kept], classes, code, merged[kept], kept, len(weight))
 
 
-def solve(estimator: Any, problem: Any) -> tuple[Any, Certificate, int]:
-    """Run the estimator's solver on `problem`; warn if it stops short of ``tol``."""
+def solve(
+    estimator: Any, problem: Any, name: str | None = None, **options: Any
+) -> tuple[Any, Certificate, int]:
+    """Run the estimator's solver on `problem`; warn if it stops short of ``tol``.
+
+    `name` stands in for ``estimator.solver``; `options` go to the solver.
+    """
     check_number("tol", estimator.tol, above=0.0)
     if estimator.max_iter is not None:
         check_number("max_iter", estimator.max_iter, least=1, integer=True)
     if estimator.time_limit is not None:
         check_number("time_limit", estimator.time_limit, above=0.0)
-    solver = find_solver(estimator.solver, problem)
+    solver = find_solver(estimator.solver if name is None else name, problem)
     monitor = Monitor(
         tol=estimator.tol,
         max_iter=solver.max_iter if estimator.max_iter is None else estimator.max_iter,
@@ -201,7 +206,7 @@ def solve(estimator: Any, problem: Any) -> tuple[Any, Certificate, int]:
         verbose=estimator.verbose,
         callback=estimator.callback,
     )
-    solution = solver.run(problem, monitor)
+    solution = solver.run(problem, monitor, **options)
     certificate = monitor.certificate()
     if certificate.status not in ("converged", "local"):
         warnings.warn(

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.oracles import topk as oracle
 
+from oracles import topk as oracle
 from shortlist import _core
 from shortlist.problems.topk import rank_weights
 

@@ -10,8 +10,8 @@ from scipy import sparse
 from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
-from tests.oracles import topk as oracle
 
+from oracles import topk as oracle
 from shortlist import TopKSVC
 
 FAST = ("proximal_newton", "block")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 from collections.abc import Callable
 from numbers import Real
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.metrics import pairwise
 
+from .. import _core
 from .operators import as_rows
 
 KernelFunction = Callable[[Any, Any], np.ndarray]
@@ -158,43 +158,6 @@ def _gamma(gamma: str | float, X: Any, weight: np.ndarray | None) -> float:
     raise ValueError(f"gamma must be 'scale', 'auto' or a positive number, got gamma={gamma!r}.")
 
 
-def merge_duplicates(X: Any, rows: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Keep one of every set of identical rows and give it the weight of all.
-
-    Weights are multiplicities, so the problem stays the same, with fewer variables and
-    none of the flat directions that copies bring. The rows come back in an order that
-    depends on their contents only.
-
-    Parameters
-    ----------
-    X : {ndarray, csr matrix}
-        All rows.
-    rows : ndarray of int
-        Rows of one class.
-    weight : ndarray
-        Multiplicities, changed in place.
-
-    Returns
-    -------
-    ndarray of int
-        The rows kept.
-    """
-    if sparse.issparse(X):
-        X = X.sorted_indices() if not X.has_sorted_indices else X
-        bytes_of = [
-            X.indices[a:b].tobytes() + X.data[a:b].tobytes()
-            for a, b in zip(X.indptr[rows], X.indptr[rows + 1], strict=True)
-        ]
-        digests = [hashlib.blake2b(b, digest_size=16).digest() for b in bytes_of]
-    else:
-        digests = [hashlib.blake2b(X[i].tobytes(), digest_size=16).digest() for i in rows]
-    _, first, group = np.unique(np.array(digests), return_index=True, return_inverse=True)
-    total = np.bincount(group, weights=weight[rows])
-    weight[rows] = 0.0
-    weight[rows[first]] = total
-    return rows[first]
-
-
 class KernelMatrix:
     """Blocks of the kernel matrix of the training rows, computed when asked for.
 
@@ -217,9 +180,22 @@ class KernelMatrix:
         self.dtype = np.dtype(np.float32 if narrow else np.float64)
 
     def _raw(self, rows: np.ndarray | slice, columns: np.ndarray | slice) -> np.ndarray:
-        if self._function is None:
+        if self._function is not None:
+            return self._function(self._X[rows], self._X[columns])
+        X = self.whole()
+        if X is None or isinstance(rows, slice) or isinstance(columns, slice):
             return self._X[rows][:, columns]
-        return self._function(self._X[rows], self._X[columns])
+        out = np.empty((len(rows), len(columns)), dtype=X.dtype)
+        _core.gather(X, rows, columns, out, np.arange(len(rows)), np.arange(len(columns)))
+        return out
+
+    def whole(self) -> np.ndarray | None:
+        """Return the precomputed matrix in C order, None where there is none."""
+        if not self.precomputed:
+            return None
+        # A symmetric matrix in Fortran order is its own transpose in C order.
+        X = self._X.T if self._X.flags.f_contiguous else self._X
+        return X if X.flags.c_contiguous else None
 
     def block(self, rows: np.ndarray | slice, columns: np.ndarray | slice) -> np.ndarray:
         """Return the entries of these rows and columns, as ``dtype``."""

@@ -1,15 +1,23 @@
-r"""Thresholds: how the scores of the negatives become the number to beat.
+r"""Thresholds: how the scores of some rows become the number to beat.
 
-A threshold is a support function :math:`T(s) = \max_{p \in \Delta} p \cdot s`; its
-maximiser :math:`p` tells which negatives define the top, and the set
-:math:`\Delta` is all that the dual needs to know.
+A threshold is a convex function that moves with the scores,
+:math:`T(s) = \max_{\sum p = 1, p \ge 0} p \cdot s - \psi(p)`. Its maximiser :math:`p`
+tells which rows define the top, and :math:`\psi`, homogeneous in the dual weights
+:math:`\beta`, is all that the dual needs to know. ``form`` names its shape for the
+pair steps: ``"open"`` (:math:`\psi = 0`), ``"tied"`` (0, with the caps
+:math:`\beta_j \le \omega_j m`, :math:`m = \sum\beta / k`), ``"norm"`` and ``"priced"``
+(the surrogate quantiles below).
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
+
+from .losses import Loss
 
 
 @dataclass(frozen=True)
@@ -25,6 +33,24 @@ class TopMean:
     """
 
     k: float
+    shift: ClassVar[float] = 0.0
+    price: ClassVar[float] = 0.0
+
+    def form(self, weight: np.ndarray) -> str:
+        """Shape of the dual penalty over rows of these weights."""
+        return "open" if self.caps(weight) is None else "tied"
+
+    def penalty(self, beta: np.ndarray, weight: np.ndarray) -> float:
+        """Return psi of feasible dual weights."""
+        return 0.0
+
+    def level(self, beta: np.ndarray, weight: np.ndarray) -> float:
+        """Smallest m with ``beta <= m * weight`` that the sum of `beta` allows."""
+        return float(beta.sum()) / self.k
+
+    def restricted(self, share: float) -> TopMean:
+        """Return the same threshold for a random share of the rows."""
+        return TopMean(self.k * share)
 
     def caps(self, weight: np.ndarray) -> np.ndarray | None:
         """Largest share of each row, None for the plain maximum.
@@ -44,3 +70,105 @@ class TopMean:
         order = np.argsort(-scores, kind="stable")
         share = np.clip(self.k - (np.cumsum(weight[order]) - weight[order]), 0.0, weight[order])
         return float(share @ scores[order]) / float(share.sum())
+
+
+@dataclass(frozen=True)
+class SurrogateQuantile:
+    r"""Surrogate of a top quantile: the level that a convex loss may exceed in total.
+
+    The threshold :math:`t` solves
+
+    .. math:: \sum_j \omega_j \, \ell(\theta (s_j - t)) = M,
+
+    with :math:`\ell(z) = [1+z]_+^2` or :math:`[1+z]_+`. Because :math:`\ell(z) \ge 1` for
+    :math:`z \ge 0`, at most weight :math:`M` lies above :math:`t`: it is never below the
+    true quantile. In the dual, :math:`\psi(\beta) + \sum\beta/\theta` is
+    :math:`\frac{\sqrt M}{\theta} (\sum_j \beta_j^2/\omega_j)^{1/2}` for the square and
+    :math:`\frac{M}{\theta} \max_j \beta_j / \omega_j` for the hinge.
+
+    Attributes
+    ----------
+    loss : Loss
+        The surrogate.
+    slope : float
+        :math:`\theta`.
+    mass : float
+        :math:`M`, the weight that may lie above.
+    """
+
+    loss: Loss
+    slope: float
+    mass: float
+
+    @property
+    def shift(self) -> float:
+        """Constant by which the dual prefers every unit of alpha: one over the slope."""
+        return 1.0 / self.slope
+
+    @property
+    def price(self) -> float:
+        """Factor of the norm in the dual penalty."""
+        return self.mass ** (1.0 / self.loss.power) / self.slope
+
+    def caps(self, weight: np.ndarray) -> None:
+        """No row is bounded by a share of the sum."""
+        return None
+
+    def form(self, weight: np.ndarray) -> str:
+        """Shape of the dual penalty."""
+        return "norm" if self.loss.power == 2 else "priced"
+
+    def penalty(self, beta: np.ndarray, weight: np.ndarray) -> float:
+        """Return psi of these dual weights."""
+        if self.loss.power == 2:
+            norm = math.sqrt(float((beta / weight) @ beta))
+        else:
+            norm = float((beta / weight).max())
+        return self.price * norm - self.shift * float(beta.sum())
+
+    def level(self, beta: np.ndarray, weight: np.ndarray) -> float:
+        """Smallest m with ``beta <= m * weight``."""
+        return float((beta / weight).max())
+
+    def restricted(self, share: float) -> SurrogateQuantile:
+        """Return the same threshold for a random share of the rows."""
+        return SurrogateQuantile(self.loss, self.slope, self.mass * share)
+
+    def value(self, scores: np.ndarray, weight: np.ndarray) -> float:
+        """Return the threshold of these scores.
+
+        On ``u = t - 1/slope`` the equation is a sum of powers of ``[s - u]_+``: found
+        exactly from the sorted scores, between two of which the set of rows that
+        count is fixed. `u` may lie below every score.
+        """
+        power, target = self.loss.power, self.mass / self.slope**self.loss.power
+        order = np.argsort(-scores, kind="stable")
+        # Distances from the top keep their digits where the scores share a large offset.
+        top = float(scores[order[0]])
+        depth, w = top - scores[order], weight[order]
+        sums = [np.cumsum(w * depth**i) for i in range(power + 1)]
+
+        def excess(d: np.ndarray, at: np.ndarray | int) -> np.ndarray:
+            total = sums[0][at] * d - sums[1][at]
+            if power == 2:
+                total = d * (total - sums[1][at]) + sums[2][at]
+            return total
+
+        rows = np.arange(len(w) - 1)
+        last = int(np.searchsorted(excess(depth[1:], rows), target)) if len(rows) else 0
+        a, b = float(sums[0][last]), float(sums[1][last])
+        if power == 1:
+            d = (target + b) / a
+        else:
+            mean = b / a
+            spread = max(float(w[: last + 1] @ (depth[: last + 1] - mean) ** 2), 0.0)
+            d = mean + math.sqrt(max(target - spread, 0.0) / a)
+        return top - d + self.shift
+
+    def shares(self, scores: np.ndarray, weight: np.ndarray, t: float) -> np.ndarray:
+        """Maximiser p of ``p . s - psi(p)``: the gradient of the squared threshold."""
+        part = weight * np.maximum(scores - t + self.shift, 0.0)
+        return part / float(part.sum())
+
+
+Threshold = TopMean | SurrogateQuantile

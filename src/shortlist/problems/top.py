@@ -4,8 +4,11 @@ r"""The top of a two-class list: problem, dual and feasible dual points.
           \qquad t = T(\{ w \cdot x_j : j \in neg \})
 
 .. math:: D(\alpha, \beta) = \textstyle\sum\alpha - \sum \frac{r}{2 c_i}\alpha_i^2
-          - \tfrac12 \| \sum\alpha_i x_i - \sum\beta_j x_j \|^2,
+          - \tfrac12 \| \sum\alpha_i x_i - \sum\beta_j x_j \|^2 - \psi(\beta),
           \qquad \sum\alpha = \sum\beta, \; 0 \le \beta_j \le \pi_j \sum\beta
+
+Both sums run over the positives (:math:`\alpha`) and over the rows of the threshold
+(:math:`\beta`: the negatives, or every row); :math:`\psi` belongs to the threshold.
 """
 
 from __future__ import annotations
@@ -16,7 +19,13 @@ import numpy as np
 
 from .losses import Loss
 from .operators import Rows
-from .thresholds import TopMean
+from .thresholds import Threshold, TopMean
+
+# A capability, named in the error of the solver that needs it.
+WITHOUT_COUPLING = (
+    "dual without caps that couple the rows (moving two rows at a time jams at their "
+    "corners, far from the optimum; k=1 and the squared-hinge PatMat have no such caps)"
+)
 
 
 @dataclass(frozen=True)
@@ -27,38 +36,35 @@ class RayMaximum:
     scale: float
 
 
-class TopProblem:
-    """Loss x threshold x operator, for linear scores.
+class TopTerms:
+    """Loss x threshold: what the problem is, however its scores come about.
 
     Parameters
     ----------
-    rows : Rows
-        All training rows, both classes.
-    positive, negative : ndarray of int
-        Which rows are which; rows of weight zero are in neither.
+    positive : ndarray of int
+        Rows with a loss.
+    negative : ndarray of int
+        Rows of the threshold: the negatives, or every row. Rows of weight zero are
+        in neither.
     weight : ndarray
         Multiplicity of every row.
     C : float
         Weight of the loss against the norm.
     loss : Loss
         Loss of the positives.
-    threshold : TopMean
-        Threshold over the negatives.
+    threshold : Threshold
+        Threshold over the rows `negative`.
     """
-
-    offers = frozenset({"working set of linear rows", "dual projection"})
 
     def __init__(
         self,
-        rows: Rows,
         positive: np.ndarray,
         negative: np.ndarray,
         weight: np.ndarray,
         C: float,
         loss: Loss,
-        threshold: TopMean,
+        threshold: Threshold,
     ) -> None:
-        self.rows = rows
         self.positive = positive
         self.negative = negative
         self.loss = loss
@@ -69,9 +75,65 @@ class TopProblem:
         self.cap = threshold.caps(self.negative_weight)
 
     @property
+    def threshold_at_zero(self) -> float:
+        """Threshold of the zero model."""
+        return self.threshold.value(np.zeros(len(self.negative)), self.negative_weight)
+
+    @property
     def value_at_zero(self) -> float:
-        """Primal value of the zero model: every positive has loss 1."""
-        return float(self.c.sum())
+        """Primal value of the zero model."""
+        t = self.threshold_at_zero
+        return self.loss.total(np.full(len(self.c), t), self.c)
+
+    def dual_along_ray(self, alpha: np.ndarray, squared_norm: float, penalty: float) -> RayMaximum:
+        """Maximise the dual along the ray of a feasible point, given its psi."""
+        linear = float(alpha.sum()) - penalty
+        quadratic = 0.5 * self.loss.ridge * float((alpha / self.c) @ alpha) + 0.5 * squared_norm
+        if linear <= 0.0:
+            return RayMaximum(0.0, 0.0)
+        scale = linear / (2.0 * quadratic) if quadratic > 0.0 else np.inf
+        if self.loss.bounded:
+            scale = min(scale, 1.0 / float((alpha / self.c).max()))
+        return RayMaximum(scale * linear - scale * scale * quadratic, scale)
+
+
+class TopProblem(TopTerms):
+    """The terms with linear scores.
+
+    Parameters
+    ----------
+    rows : Rows
+        All training rows, both classes.
+    positive, negative, weight, C, loss, threshold
+        As in :class:`TopTerms`.
+
+    Attributes
+    ----------
+    start : ndarray or None
+        A model to start from, where there is one.
+    """
+
+    def __init__(
+        self,
+        rows: Rows,
+        positive: np.ndarray,
+        negative: np.ndarray,
+        weight: np.ndarray,
+        C: float,
+        loss: Loss,
+        threshold: Threshold,
+    ) -> None:
+        super().__init__(positive, negative, weight, C, loss, threshold)
+        self.rows = rows
+        self.start: np.ndarray | None = None
+
+    @property
+    def offers(self) -> frozenset[str]:
+        """Capabilities that solvers ask for."""
+        offers = {"working set of linear rows"}
+        if isinstance(self.threshold, TopMean):
+            offers.add("dual projection")
+        return frozenset(offers)
 
     def split_scores(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Score every row once; return the positives' and the negatives' scores."""
@@ -82,7 +144,7 @@ class TopProblem:
         """Return the model of a dual point, sum of alpha x minus sum of beta x."""
         v = np.zeros(self.rows.n_rows)
         v[self.positive] = alpha
-        v[self.negative] = -beta
+        v[self.negative] -= beta
         return self.rows.combine(v)
 
     def primal(
@@ -96,13 +158,6 @@ class TopProblem:
         """Primal value of `w` for a known threshold."""
         return 0.5 * float(w @ w) + self.loss.total(t - positive_scores, self.c)
 
-    def dual_ray(self, alpha: np.ndarray, w: np.ndarray) -> RayMaximum:
+    def dual_ray(self, alpha: np.ndarray, w: np.ndarray, penalty: float = 0.0) -> RayMaximum:
         """Maximise the dual along the ray of a feasible point whose model is `w`."""
-        linear = float(alpha.sum())
-        quadratic = 0.5 * self.loss.ridge * float((alpha / self.c) @ alpha) + 0.5 * float(w @ w)
-        if linear <= 0.0:
-            return RayMaximum(0.0, 0.0)
-        scale = linear / (2.0 * quadratic) if quadratic > 0.0 else np.inf
-        if self.loss.bounded:
-            scale = min(scale, 1.0 / float((alpha / self.c).max()))
-        return RayMaximum(scale * linear - scale * scale * quadratic, scale)
+        return self.dual_along_ray(alpha, float(w @ w), penalty)

@@ -37,7 +37,7 @@ _SHORTEN = 0.99
 
 
 @dataclass
-class _Pair:
+class Pair:
     """Two non-negative vectors whose product goes to zero, with their steps."""
 
     a: np.ndarray
@@ -52,15 +52,18 @@ class _Pair:
         return np.inf if worst >= 0.0 else -1.0 / worst
 
     def product(self, step: float = 0.0) -> float:
+        """Sum of the products after a step."""
         if step == 0.0:
             return float(self.a @ self.b)
         return float((self.a + step * self.da) @ (self.b + step * self.db))
 
     def move(self, step: float) -> None:
+        """Take the step."""
         self.a = self.a + step * self.da
         self.b = self.b + step * self.db
 
     def target(self, mu: float, second_order: float) -> np.ndarray:
+        """Return the change wanted of each product, less a share of the last step squared."""
         out = mu * self.weight - self.a * self.b
         if second_order:
             out -= second_order * (self.da * self.db)
@@ -121,28 +124,31 @@ class InteriorPoint:
         alpha = 0.5 * c if self._bounded else 2.0 * c * xi
         y = np.maximum(xi - violation, 0.3)
         even = problem.positive_weight / float(problem.positive_weight.sum())
-        self._alpha_y = _Pair(alpha, y, even)
+        self._alpha_y = Pair(alpha, y, even)
         self._pairs = [self._alpha_y]
         if self._bounded:
-            self._gamma_xi = _Pair(c - alpha, xi, even)
+            self._gamma_xi = Pair(c - alpha, xi, even)
             self._pairs.append(self._gamma_xi)
-        total = float(alpha.sum())
+        self._t = self._q = t
+        self._total = float(alpha.sum())
+        self._start_negatives()
+
+    def _start_negatives(self) -> None:
+        problem, t, total = self.problem, self._t, self._total
         beta = total * self._even
         # Scores cannot exceed this by much, nor need they exceed the margin of 1.
         length = float(self._even @ self._negatives.squared_norms())
-        length = max(length, float(even @ self._positives.squared_norms()))
+        length = max(length, float(self._alpha_y.weight @ self._positives.squared_norms()))
         reach = 2.0 * problem.value_at_zero * length
         slack = 3.0 * min(1.0, max(reach, 1e-100))
-        self._t = self._q = t
-        self._total = total
         if self._capped:
             zeta = np.maximum(self._scores - t, 0.0) + slack
             z = t + zeta - self._scores
             eta = np.maximum(self._cap * total - beta, 1e-3 * self._cap * total)
-            self._eta_zeta = _Pair(eta, zeta, self._even)
+            self._eta_zeta = Pair(eta, zeta, self._even)
         else:
             z = t - self._scores + slack
-        self._beta_z = _Pair(beta, z, self._even)
+        self._beta_z = Pair(beta, z, self._even)
         self._pairs.append(self._beta_z)
         if self._capped:
             self._pairs.append(self._eta_zeta)
@@ -187,7 +193,7 @@ class InteriorPoint:
             self._grow(self._eta_zeta, cap * self._total - beta, zeta)
         self._grow(self._beta_z, beta, z)
 
-    def _grow(self, pair: _Pair, a: np.ndarray, b: np.ndarray) -> None:
+    def _grow(self, pair: Pair, a: np.ndarray, b: np.ndarray) -> None:
         pair.a = np.concatenate([pair.a, a])
         pair.b = np.concatenate([pair.b, b])
         pair.weight = self._even
@@ -221,9 +227,9 @@ class InteriorPoint:
 
         Returns the step length.
         """
-        pairs, ay, bz = self._pairs, self._alpha_y, self._beta_z
+        pairs, ay = self._pairs, self._alpha_y
         mu = self._mu()
-        scores, t, q = self._positive_scores, self._t, self._q
+        scores, t = self._positive_scores, self._t
 
         self._E = ay.b / ay.a + self._ridge
         if self._bounded:
@@ -234,16 +240,7 @@ class InteriorPoint:
         self._E = 1.0 / self._E
         self._ry = scores - t - 1.0 + xi - ay.b
         self._rw = self._from_alpha - self._from_beta - self.w
-        if self._capped:
-            ez = self._eta_zeta
-            self._D = 1.0 / (bz.b / bz.a + ez.b / ez.a)
-            self._h = ez.b * self._cap / ez.a
-            self._rz = q + ez.b - self._scores - bz.b
-            self._re = self._cap * self._total - bz.a - ez.a
-            self._rt = q + float(self._cap @ ez.b) - t
-        else:
-            self._D = bz.a / bz.b
-            self._rz = q - self._scores - bz.b
+        self._linearise()
         self._solve_system = self._system.factor(self._E, self._D)
         self._border()
 
@@ -256,6 +253,20 @@ class InteriorPoint:
         length = min(1.0, _SHORTEN * min(pair.length() for pair in pairs))
         self._move(length)
         return length
+
+    def _linearise(self) -> None:
+        """Residuals and weights D of the negatives' equations."""
+        bz, q = self._beta_z, self._q
+        if self._capped:
+            ez = self._eta_zeta
+            self._D = 1.0 / (bz.b / bz.a + ez.b / ez.a)
+            self._h = ez.b * self._cap / ez.a
+            self._rz = q + ez.b - self._scores - bz.b
+            self._re = self._cap * self._total - bz.a - ez.a
+            self._rt = q + float(self._cap @ ez.b) - self._t
+        else:
+            self._D = bz.a / bz.b
+            self._rz = q - self._scores - bz.b
 
     def _border(self) -> None:
         """Eliminate the model: what t, q and the total S do to it."""
@@ -286,9 +297,7 @@ class InteriorPoint:
         """Solve the Newton system for these targets of the complementarity products."""
         ay, bz = self._alpha_y, self._beta_z
         goal = dict(zip(map(id, self._pairs), targets, strict=True))
-        e = goal[id(ay)] / ay.a - self._ry
-        if self._bounded:
-            e -= goal[id(self._gamma_xi)] / self._gamma_xi.a
+        e = self._positive_rest(goal)
         Ee = self._E * e
         f = goal[id(bz)] / bz.a - self._rz
         alpha_sum, beta_sum = float(ay.a.sum()), float(bz.a.sum())
@@ -319,15 +328,7 @@ class InteriorPoint:
             dw = base + self._response * dt
         ds_positive = self._positives.scores(dw)
         ds_negative = self._negatives.scores(dw)
-        ay.da = self._E * (dt - ds_positive + e)
-        if self._bounded:
-            gx = self._gamma_xi
-            gx.da = -ay.da
-            gx.db = (goal[id(gx)] - gx.b * gx.da) / gx.a
-            dxi = gx.db
-        else:
-            dxi = self._ridge * ay.da
-        ay.db = ds_positive - dt + dxi + self._ry
+        self._step_positives(goal, e, dt, ds_positive)
         if self._capped:
             bz.da = self._D * (ds_negative - dq + self._h * dS + f)
             ez.da = self._cap * dS - bz.da + self._re
@@ -337,6 +338,28 @@ class InteriorPoint:
             bz.da = self._D * (ds_negative - dt + f)
             bz.db = dt - ds_negative + self._rz
         self._step = (dw, dt, dq, dS, ds_positive, ds_negative)
+
+    def _positive_rest(self, goal: dict[int, np.ndarray]) -> np.ndarray:
+        """Return what moves alpha apart from the scores and the threshold."""
+        ay = self._alpha_y
+        e = goal[id(ay)] / ay.a - self._ry
+        if self._bounded:
+            e -= goal[id(self._gamma_xi)] / self._gamma_xi.a
+        return e
+
+    def _step_positives(
+        self, goal: dict[int, np.ndarray], e: np.ndarray, dt: float, ds: np.ndarray
+    ) -> None:
+        ay = self._alpha_y
+        ay.da = self._E * (dt - ds + e)
+        if self._bounded:
+            gx = self._gamma_xi
+            gx.da = -ay.da
+            gx.db = (goal[id(gx)] - gx.b * gx.da) / gx.a
+            dxi = gx.db
+        else:
+            dxi = self._ridge * ay.da
+        ay.db = ds - dt + dxi + self._ry
 
     def _move(self, length: float) -> None:
         dw, dt, dq, dS, ds_positive, ds_negative = self._step

@@ -15,8 +15,10 @@ import numpy as np
 from scipy import linalg
 
 from ..certificate import Monitor
+from ..problems.thresholds import TopMean
 from ..problems.top import TopProblem
 from .interior_point import InteriorPoint
+from .quantile_interior import QuantileInteriorPoint
 from .solution import Solution
 
 _START_ROWS = 500
@@ -44,7 +46,8 @@ def newton(problem: TopProblem, monitor: Monitor) -> Solution:
     monitor.passes += 2
     best = at if at.primal < problem.value_at_zero else _zero(problem)
     working = _top_rows(problem, at.negative_scores)
-    point = InteriorPoint(problem, at.w, (at.positive_scores, at.negative_scores), working)
+    method = InteriorPoint if isinstance(problem.threshold, TopMean) else QuantileInteriorPoint
+    point = method(problem, at.w, (at.positive_scores, at.negative_scores), working)
     outside = np.ones(len(problem.negative), dtype=bool)
     outside[working] = False
     dual, full_gap, since_pass, progress_at, wait = 0.0, np.inf, 0, 0, 1
@@ -108,7 +111,7 @@ def _zero(problem: TopProblem) -> _Point:
         np.zeros(problem.rows.n_features),
         np.zeros(len(problem.positive)),
         np.zeros(len(problem.negative)),
-        0.0,
+        problem.threshold_at_zero,
         problem.value_at_zero,
     )
 
@@ -138,21 +141,17 @@ def _start(problem: TopProblem) -> _Point:
         problem.positive_weight / problem.positive_weight.sum(),
         problem.negative_weight / problem.negative_weight.sum(),
     )
-    ray = _evaluate(problem, w)
+    positive_scores, negative_scores = problem.split_scores(w)
     longest = 2.0 * problem.value_at_zero
     longest /= 1.0 + longest * float(w @ w)
 
-    def primal(length: float) -> float:
-        return problem.primal_at(length * w, length * ray.positive_scores, length * ray.t)
+    def point(length: float) -> _Point:
+        model = (length * w, length * positive_scores, length * negative_scores)
+        primal, t = problem.primal(*model)
+        return _Point(*model, t, primal)
 
-    length = min((longest * shrink for shrink in (1.0, 0.3, 0.1, 0.03)), key=primal)
-    return _Point(
-        length * w,
-        length * ray.positive_scores,
-        length * ray.negative_scores,
-        length * ray.t,
-        primal(length),
-    )
+    points = (point(longest * shrink) for shrink in (1.0, 0.3, 0.1, 0.03))
+    return min(points, key=lambda p: p.primal)
 
 
 def _top_rows(problem: TopProblem, scores: np.ndarray) -> np.ndarray:

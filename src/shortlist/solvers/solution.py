@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ..problems.spaces import Point
+from ..problems.top_kernel import DualPoint, Evaluation, KernelTopProblem
+
 
 @dataclass
 class Solution:
@@ -31,6 +34,86 @@ class Solution:
     primal: float
     score_scale: float = 0.0
     top_negative: int = -1
+
+
+@dataclass
+class KernelSolution:
+    """A kernel model with its threshold and dual point.
+
+    Attributes
+    ----------
+    coefficients : ndarray
+        One per training row, alpha minus beta.
+    scores : ndarray
+        One per training row; undefined for rows of weight zero.
+    threshold : float
+        Threshold of the training scores.
+    primal : float
+        Its objective.
+    score_scale : float
+        Largest absolute score of a row of the threshold, raised by the rounding of a
+        float32 kernel over that of float64.
+    point : DualPoint
+        The dual variables.
+    top_negative : int
+        Row with the largest dual weight among those of the threshold.
+    """
+
+    coefficients: np.ndarray
+    scores: np.ndarray
+    threshold: float
+    primal: float
+    score_scale: float
+    point: DualPoint
+    top_negative: int
+
+    @classmethod
+    def of(
+        cls,
+        problem: KernelTopProblem,
+        point: DualPoint,
+        evaluation: Evaluation,
+        scores: np.ndarray,
+    ) -> KernelSolution:
+        """Make the model of a dual point; the zero model where that is better."""
+        top = int(problem.negative[np.argmax(point.beta)])
+        c = np.zeros(problem.kernel.n_rows)
+        # Coefficients may also cancel to a zero model, up to rounding.
+        if problem.value_at_zero <= evaluation.primal * (1.0 + 1e-12):
+            t = problem.threshold_at_zero
+            return cls(c, np.zeros_like(c), t, problem.value_at_zero, 0.0, point, top)
+        c[problem.positive] += point.alpha
+        c[problem.negative] -= point.beta
+        scale = float(np.abs(scores[problem.negative]).max())
+        if problem.kernel.dtype == np.float32:
+            scale *= 1e5
+        return cls(c, scores, evaluation.threshold, evaluation.primal, scale, point, top)
+
+
+class BestPoint:
+    """The best model so far, beginning with zero.
+
+    A model that equals the zero model up to rounding is preferred to it: with a tiny C
+    the objective cannot tell them apart, but only one of them orders anything.
+
+    Parameters
+    ----------
+    zero : Point
+        The zero model.
+    primal : float
+        Its objective.
+    """
+
+    def __init__(self, zero: Point, primal: float) -> None:
+        self.point = zero
+        self.primal = primal
+        self._at_zero = True
+
+    def offer(self, point: Point, primal: float) -> None:
+        """Keep `point` if it is better."""
+        bound = self.primal * (1.0 + 1e-12) if self._at_zero else self.primal
+        if primal < bound and point.u.any():
+            self.point, self.primal, self._at_zero = point, primal, False
 
 
 @dataclass

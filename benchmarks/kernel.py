@@ -1,0 +1,141 @@
+"""Kernel models: seconds to a certified gap, against SVC and the published method.
+
+    python -m benchmarks.kernel            every size, about half an hour
+    python -m benchmarks.kernel --quick    the two smallest sizes, about a minute
+
+Fashion-MNIST, class 0 against the rest, pixels in [0, 1], float32, rbf with gamma 0.01,
+C = 1, squared hinge; needs ``SHORTLIST_DATA``. One thread. Times are CPU seconds of
+this process, kernel included, so that other programs on the machine do not count.
+SVC gets the same rows and the cache it likes best. Memory is the peak of kernel
+entries held, against the whole float32 matrix.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.svm import SVC
+from threadpoolctl import threadpool_limits
+
+from benchmarks.data import folder, load_binary
+from shortlist import PatMat, TopPush
+
+GAMMA = 0.01
+CACHE = 2000.0
+MODELS = {
+    "TopPush": lambda **options: TopPush(**options),
+    "PatMat(0.01)": lambda **options: PatMat(0.01, **options),
+    "PatMat(0.1)": lambda **options: PatMat(0.1, **options),
+}
+# Cases whose caps bind, where single pairs jam.
+BINDING = (
+    ("ionosphere", 10, 10.0, 0.05),
+    ("ionosphere", 50, 1.0, 0.05),
+    ("breast_cancer", 20, 10.0, 0.05),
+    ("spambase", 200, 1.0, 0.05),
+)
+
+
+def fashion(n_rows: int) -> tuple[np.ndarray, np.ndarray]:
+    root = folder()
+    if root is None:
+        sys.exit("Set SHORTLIST_DATA to a folder with fashion_mnist.npz.")
+    with np.load(root / "fashion_mnist.npz") as data:
+        X, y = data["X_train"][:n_rows], data["y_train"][:n_rows]
+    return (X / 255.0).astype(np.float32), y == 0
+
+
+def fit_seconds(model: Any, X: np.ndarray, y: np.ndarray) -> float:
+    start = time.process_time()
+    model.fit(X, y)
+    return time.process_time() - start
+
+
+def kernel_bytes(model: Any, n_rows: int) -> float:
+    """Peak bytes of kernel entries: rows touched, and two working sets at once."""
+    rows = model._rows
+    held = rows.most_rows * n_rows + 2 * rows.most_working**2
+    return held * rows.kernel.dtype.itemsize
+
+
+def against_svc(sizes: list[int]) -> None:
+    print("\nSeconds to a relative gap of 1e-3, kernel included; ratio = SVC / ours.\n")
+    print(f"{'rows':>6} {'model':<14}{'ours':>8}{'SVC':>8}{'ratio':>7}{'memory':>8}{'support':>9}")
+    for n_rows in sizes:
+        X, y = fashion(n_rows)
+        svc = fit_seconds(SVC(kernel="rbf", gamma=GAMMA, C=1.0, cache_size=CACHE), X, y)
+        for name, make in MODELS.items():
+            # Warm starts keep the cache, which tells the memory it took.
+            model = make(kernel="rbf", gamma=GAMMA, tol=1e-3, cache_size=CACHE, warm_start=True)
+            ours = fit_seconds(model, X, y)
+            share = kernel_bytes(model, n_rows) / (4.0 * n_rows**2)
+            print(
+                f"{n_rows:>6} {name:<14}{ours:>8.2f}{svc:>8.2f}{svc / ours:>7.1f}{share:>8.0%}"
+                f"{len(model.support_):>9}  {model.certificate_.status}",
+                flush=True,
+            )
+
+
+def against_coordinate(sizes: list[int]) -> None:
+    print("\nSeconds on a precomputed float64 kernel; ratio = coordinate / smo.\n")
+    print(f"{'rows':>6} {'model':<14}{'gap':>7}{'smo':>8}{'coordinate':>12}{'ratio':>7}")
+    for n_rows in sizes:
+        X, y = fashion(n_rows)
+        K = rbf_kernel(X.astype(np.float64), gamma=GAMMA)
+        for name, make in MODELS.items():
+            for tol in (1e-3, 1e-6):
+                options = {"kernel": "precomputed", "tol": tol, "cache_size": CACHE}
+                ours = fit_seconds(make(**options), K, y)
+                slow = make(solver="coordinate", time_limit=300.0, **options)
+                theirs = fit_seconds(slow, K, y)
+                print(
+                    f"{n_rows:>6} {name:<14}{tol:>7.0e}{ours:>8.3f}{theirs:>12.3f}"
+                    f"{theirs / ours:>7.1f}  {slow.certificate_.status}",
+                    flush=True,
+                )
+
+
+def path() -> None:
+    print("\nA path of 8 values of C, warm against separate fits, 5000 rows.\n")
+    X, y = fashion(5000)
+    for name, make in MODELS.items():
+        spent = {}
+        for warm in (False, True):
+            model = make(kernel="rbf", gamma=GAMMA, tol=1e-3, warm_start=warm, cache_size=CACHE)
+            spent[warm] = sum(
+                fit_seconds(model.set_params(C=float(C)), X, y) for C in np.geomspace(0.3, 3.0, 8)
+            )
+        print(f"{name:<14}{spent[True]:8.2f} / {spent[False]:.2f} s", flush=True)
+
+
+def binding_caps() -> None:
+    print("\nTopPush with caps that bind, gap 1e-6.\n")
+    for name, k, C, gamma in BINDING:
+        X, y = load_binary(name)
+        model = TopPush(k, C=C, kernel="rbf", gamma=gamma, tol=1e-6, time_limit=120.0)
+        spent = fit_seconds(model, X, y)
+        gap = model.certificate_.relative_gap
+        print(f"{name:<14} k={k:<4} C={C:<5g} {spent:7.2f} s, gap {gap:.1e}", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="the two smallest sizes only")
+    quick = parser.parse_args().quick
+    warnings.simplefilter("ignore")
+    with threadpool_limits(1):
+        binding_caps()
+        against_coordinate([2000] if quick else [5000, 10_000])
+        if not quick:
+            path()
+        against_svc([2000, 5000] if quick else [2000, 5000, 10_000, 20_000, 50_000])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,141 @@
+"""Kernel rows in bounded memory.
+
+Positions count along an order of the training rows that the solver chooses, so that a
+random sample is a prefix and a row computed for the sample is only extended later.
+Entries are computed in blocks large enough for BLAS and small enough to be forgotten.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import _core
+from .kernels import KernelMatrix
+
+_ROWS = 512
+_COLUMNS = 2048
+
+
+class RowCache:
+    """Rows of the kernel matrix along `order`.
+
+    Parameters
+    ----------
+    kernel : KernelMatrix
+        The entries.
+    order : ndarray of int
+        Training row at every position.
+    budget : int
+        Bytes for the rows kept.
+
+    Attributes
+    ----------
+    entries : int
+        Kernel entries computed so far.
+    most_rows : int
+        Most rows kept at a time.
+    most_working : int
+        Largest working set of the solver, whose square matrix it holds besides.
+    """
+
+    def __init__(self, kernel: KernelMatrix, order: np.ndarray, budget: int) -> None:
+        self.kernel = kernel
+        self.order = order
+        n = len(order)
+        count = int(min(n, budget // (n * kernel.dtype.itemsize)))
+        # Memory is touched, and so taken, only as rows arrive.
+        self._rows = np.empty((count, n), dtype=kernel.dtype)
+        self._slot = np.full(n, -1)
+        self._filled = np.zeros(n, dtype=np.intp)
+        self._free = list(range(count - 1, -1, -1))
+        whole = kernel.whole()
+        if whole is not None and np.array_equal(order, np.arange(kernel.n_rows)):
+            # All rows are there already, in this order.
+            self._rows, self._slot, self._free = whole, np.arange(n), []
+            self._filled[:] = n
+        self._borrowed = self._rows is whole
+        self.entries = 0
+        self.most_rows = 0
+        self.most_working = 0
+
+    def has_room(self, count: int) -> bool:
+        """Whether `count` more rows can be kept."""
+        return self._borrowed or len(self._free) >= count
+
+    def release(self, keep: np.ndarray) -> None:
+        """Forget every row whose position is not in the mask `keep`."""
+        if self._borrowed:
+            return
+        for position in np.flatnonzero((self._slot >= 0) & ~keep):
+            self._free.append(int(self._slot[position]))
+            self._slot[position] = -1
+            self._filled[position] = 0
+
+    def block(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Return the entries at these positions."""
+        out = np.empty((len(rows), len(columns)), dtype=self.kernel.dtype)
+        reach = int(columns.max()) + 1 if len(columns) else 0
+        kept = self._filled[rows] >= reach
+        have = np.flatnonzero(kept)
+        _core.gather(
+            self._rows, self._slot[rows[have]], columns, out, have, np.arange(len(columns))
+        )
+        self._compute(out, np.flatnonzero(~kept), rows, columns)
+        return out
+
+    def _compute(
+        self, out: np.ndarray, where: np.ndarray, rows: np.ndarray, columns: np.ndarray
+    ) -> None:
+        for part in _parts(where, _ROWS):
+            chosen = self.order[rows[part]]
+            for start in range(0, len(columns), _COLUMNS):
+                stop = min(start + _COLUMNS, len(columns))
+                out[part, start:stop] = self.kernel.block(chosen, self.order[columns[start:stop]])
+        self.entries += len(where) * len(columns)
+
+    def add_to(
+        self, outputs: list[np.ndarray], positions: np.ndarray, coefficients: list[np.ndarray]
+    ) -> None:
+        """Add the rows at `positions`, times each set of coefficients, to each output.
+
+        An output of length u receives the first u columns.
+        """
+        length = len(outputs[0])
+        for position in positions[self._slot[positions] < 0]:
+            if not self._free:
+                break
+            self._slot[position] = self._free.pop()
+        self.most_rows = max(self.most_rows, len(self._rows) - len(self._free))
+        kept = self._slot[positions] >= 0
+        inside = positions[kept]
+        self._extend(inside, length)
+        slots = np.ascontiguousarray(self._slot[inside], dtype=np.int64)
+        for out, values in zip(outputs, coefficients, strict=True):
+            _core.add_rows(self._rows, slots, values[kept], out)
+        columns = np.arange(length)
+        for part in _parts(np.flatnonzero(~kept), _ROWS):
+            for start in range(0, length, _COLUMNS):
+                inner = columns[start : start + _COLUMNS]
+                block = self.kernel.block(self.order[positions[part]], self.order[inner])
+                every = np.arange(len(part), dtype=np.int64)
+                for out, values in zip(outputs, coefficients, strict=True):
+                    _core.add_rows(block, every, values[part], out[start : start + _COLUMNS])
+            self.entries += len(part) * length
+
+    def _extend(self, positions: np.ndarray, length: int) -> None:
+        """Compute the columns up to `length` that these kept rows lack."""
+        filled = self._filled[positions]
+        for done in np.unique(filled[filled < length]):
+            group = positions[filled == done]
+            for start in range(int(done), length, _COLUMNS):
+                stop = min(start + _COLUMNS, length)
+                columns = self.order[start:stop]
+                for part in _parts(group, _ROWS):
+                    block = self.kernel.block(self.order[part], columns)
+                    self._rows[self._slot[part], start:stop] = block
+            self._filled[group] = length
+            self.entries += len(group) * (length - int(done))
+
+
+def _parts(index: np.ndarray, size: int) -> list[np.ndarray]:
+    return [index[start : start + size] for start in range(0, len(index), size)]

@@ -1,0 +1,502 @@
+r"""Pair steps inside a working set: the default solver of kernel problems.
+
+Maximises the dual of :mod:`shortlist.problems.top` over :math:`(\alpha, \beta)`. One
+round takes the rows that matter (those in the model, and those that violate
+optimality), solves the dual restricted to them by pair steps of second order on their
+own small kernel matrix, and then updates the scores of all other rows with the kernel
+rows of what changed. Every round ends with the certificate. Where a cap couples all
+:math:`\beta` (the mean of k negatives, the hinge quantile), their common scale is a
+coordinate of its own: pairs alone jam.
+
+The first rounds work on a random sample of the rows, four times larger each time: most
+of its support vectors remain, and far fewer kernel rows are computed in vain.
+
+Kernel entries may be float32. Scores are float64 sums; when the gap of these says
+"converged", the scores of all rows that can matter are recomputed from a float64
+kernel, and the certificate is that of the recomputed scores.
+
+References: R.-E. Fan, P.-H. Chen and C.-J. Lin, "Working set selection using second
+order information for training support vector machines", JMLR 6 (2005). The problems:
+V. Mácha, L. Adam and V. Šmídl, "Nonlinear classifiers for ranking problems based on
+kernelized SVM" (2020).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from .. import _core
+from ..certificate import Monitor
+from ..problems.row_cache import RowCache
+from ..problems.top import TopTerms
+from ..problems.top_kernel import (
+    DualPoint,
+    Evaluation,
+    KernelTopProblem,
+    evaluate,
+    sparse_start,
+)
+from .solution import KernelSolution
+
+_SAMPLE = 1500
+_GROWTH = 4
+_SAMPLE_TOL = 1e-2
+_FORMS = {"open": 0, "norm": 1, "tied": 2, "priced": 3}
+_JOIN = 500
+_STALL = 30
+_STALL_CROWDED = 1000
+_STEPS_PER_ROW = 100
+
+
+def smo(problem: KernelTopProblem, monitor: Monitor) -> KernelSolution:
+    """Solve `problem` to the monitor's tolerance.
+
+    Parameters
+    ----------
+    problem : KernelTopProblem
+        Kernel scores.
+    monitor : Monitor
+        Tolerance, limits and the record of the fit. One iteration is one pair step.
+
+    Returns
+    -------
+    KernelSolution
+        The best model seen.
+    """
+    return _Rounds(problem, monitor).run()
+
+
+@dataclass
+class _Working:
+    """Rows of the restricted problem: positions, their variables, their matrix."""
+
+    positions: np.ndarray
+    alpha: np.ndarray  # which alpha (positions among the positives), first rows
+    beta: np.ndarray  # which beta, last rows
+    gram: np.ndarray
+
+
+class _Rounds:
+    """State of the solver; positions count along `order`."""
+
+    def __init__(self, problem: KernelTopProblem, monitor: Monitor) -> None:
+        self.problem = problem
+        self.monitor = monitor
+        if problem.rows is None:
+            self.order, self.levels = _sample_order(problem)
+        else:
+            self.order = problem.rows.order
+            self.levels = [len(self.order)]
+        place = np.empty(problem.kernel.n_rows, dtype=np.intp)
+        place[self.order] = np.arange(len(self.order))
+        # Variables in the order of their rows, so that a sample is a prefix of both.
+        self._by_positive = np.argsort(place[problem.positive])
+        self._by_negative = np.argsort(place[problem.negative])
+        self._positive = place[problem.positive][self._by_positive]
+        self._negative = place[problem.negative][self._by_negative]
+        self._weight = problem.weight[self.order]
+        self._alpha = np.zeros(len(self._positive))
+        self._beta = np.zeros(len(self._negative))
+        half = problem.cache_bytes // 3
+        self.cache = problem.rows or RowCache(
+            problem.kernel, self.order, problem.cache_bytes - half
+        )
+        # Two square matrices are held while the working set changes.
+        self._most = max(8, int(math.sqrt(half / (2 * problem.kernel.dtype.itemsize))))
+        self._working: _Working | None = None
+        self._best = Evaluation(np.inf, 0.0, 0.0, 0.0)
+
+    def run(self) -> KernelSolution:
+        warm = self.problem.start is not None
+        for level in self.levels[-1:] if warm else self.levels:
+            last = level == self.levels[-1]
+            self._enter(level)
+            if not self._alpha.any():
+                self._start_level()
+            else:
+                self._repair()
+            self._solve_level(last)
+            if self.monitor.exhausted() and not last:
+                self._enter(self.levels[-1])
+                self._repair()
+                self._record(self._evaluate())
+                self.monitor.check(self._primal(), self._best_dual)
+                break
+        return self._solution()
+
+    # -- levels ---------------------------------------------------------------
+
+    def _enter(self, length: int) -> None:
+        problem = self.problem
+        positive = self._positive[self._positive < length]
+        negative = self._negative[self._negative < length]
+        share = float(self._weight[negative].sum() / self._weight[self._negative].sum())
+        last = length == len(self.order)
+        self.terms = TopTerms(
+            positive,
+            negative,
+            self._weight,
+            problem.C,
+            problem.loss,
+            problem.threshold if last else problem.threshold.restricted(share),
+        )
+        self.length = length
+        self.alpha = self._alpha[: len(positive)]
+        self.beta = self._beta[: len(negative)]
+        self.form = self.terms.threshold.form(self.terms.negative_weight)
+        self.capped = self.form in ("tied", "priced")
+        self._ridge = problem.loss.ridge / self.terms.c
+        bound = problem.loss.dual_bound(self.terms.c)
+        self._upper = np.full(len(positive), np.inf) if bound is None else bound
+        self._all = len(negative) == length
+        self._working = None
+        self._forget_best()
+        self._sharp, self._crowded = 1.0, False
+
+    def _start_level(self) -> None:
+        """Start from the last fit, or from the positives and the rows nearest to them."""
+        terms = self.terms
+        start = self.problem.start
+        if start is not None:
+            self.alpha[:] = start.alpha[self._by_positive]
+            self.beta[:] = start.beta[self._by_negative]
+            self._repair()
+            return
+        self.alpha[:] = terms.c
+        self._rescore()
+        point = sparse_start(terms, self.scores[terms.negative])
+        self.alpha[:], self.beta[:] = point.alpha, point.beta
+        self._repair()
+
+    def _repair(self) -> None:
+        """Make the point feasible and put it at the best place of its ray."""
+        terms = self.terms
+        np.minimum(self.alpha, self._upper, out=self.alpha)
+        total = float(self.alpha.sum())
+        self.beta *= total / float(self.beta.sum())
+        self._rescore()
+        if terms.cap is not None:
+            ranking = np.argsort(-self.scores[terms.negative], kind="stable")
+            fill_caps(self.beta, terms.cap * total, ranking)
+            self._rescore()
+        scale = self._evaluate().scale
+        if scale > 0.0 and np.isfinite(scale):
+            self.alpha *= scale
+            self.beta *= scale
+            self.scores *= scale
+            self.beta_scores *= scale
+
+    def _coefficients(self) -> np.ndarray:
+        c = np.zeros(self.length)
+        c[self.terms.positive] += self.alpha
+        c[self.terms.negative] -= self.beta
+        return c
+
+    def _rescore(self) -> None:
+        """Scores of all rows of the level from nothing."""
+        self.scores = np.zeros(self.length)
+        self.beta_scores = np.zeros(self.length)
+        c = self._coefficients()
+        b = np.zeros(self.length)
+        b[self.terms.negative] = self.beta
+        nonzero = np.flatnonzero((c != 0.0) | (b != 0.0))
+        self._add(nonzero, c[nonzero], b[nonzero])
+
+    def _add(self, positions: np.ndarray, c: np.ndarray, b: np.ndarray) -> None:
+        outputs, values = [self.scores], [c]
+        if self.capped:
+            outputs.append(self.beta_scores)
+            values.append(b)
+        self.cache.add_to(outputs, positions, values)
+
+    def _evaluate(self) -> Evaluation:
+        return evaluate(self.terms, DualPoint(self.alpha, self.beta), self.scores)
+
+    # -- rounds ---------------------------------------------------------------
+
+    def _solve_level(self, last: bool) -> None:
+        monitor = self.monitor
+        tol = monitor.tol if last else max(monitor.tol, _SAMPLE_TOL)
+        stalled = steps = 0
+        reference = np.inf
+        while True:
+            now = self._evaluate()
+            self._record(now)
+            if last:
+                if self._relative_gap() <= tol and self.problem.kernel.dtype != np.float64:
+                    self._verify()
+                if monitor.check(self._primal(), self._best_dual):
+                    return
+            elif self._relative_gap() <= tol or monitor.exhausted():
+                return
+            stalled += 1
+            if self._gap() < 0.9 * reference:
+                stalled, reference = 0, self._gap()
+            # A working set cut to the memory allowed makes slow but steady progress.
+            if stalled and (steps == 0 or not self._crowded):
+                self._sharp *= 0.3
+            if stalled >= (_STALL_CROWDED if self._crowded else _STALL):
+                return
+            goal = max(0.1 * self._gap(), 0.5 * tol * self._best.primal)
+            eps = goal / float(self.alpha.sum())
+            # The norm makes the dual smooth in beta: the gap falls with the square.
+            steps = self._round(
+                self._sharp * (2.0 * math.sqrt(eps) if self.form == "norm" else eps)
+            )
+
+    def _forget_best(self) -> None:
+        self._best, self._best_dual = Evaluation(np.inf, 0.0, 0.0, 0.0), 0.0
+
+    def _primal(self) -> float:
+        """Best primal value; the zero model is always a candidate."""
+        return min(self._best.primal, self.terms.value_at_zero)
+
+    def _gap(self) -> float:
+        return self._best.primal - self._best_dual
+
+    def _relative_gap(self) -> float:
+        primal = self._primal()
+        return (primal - self._best_dual) / primal
+
+    def _record(self, now: Evaluation) -> None:
+        self._best_dual = max(self._best_dual, now.dual)
+        if now.primal < self._best.primal:
+            self._best = now
+            self._best_point = DualPoint(self.alpha.copy(), self.beta.copy())
+            self._best_scores = (self.scores.copy(), self.beta_scores.copy())
+
+    def _round(self, eps: float) -> int:
+        """Solve the dual restricted to the rows that matter; return the steps taken."""
+        monitor = self.monitor
+        work = self._load(*self._choose())
+        alpha, beta = self.alpha[work.alpha], self.beta[work.beta]
+        rows = work.positions
+        f, f_beta = self.scores[rows], self.beta_scores[rows]
+        terms, threshold = self.terms, self.terms.threshold
+        state = np.zeros(7)
+        if self.form == "norm":
+            state[0] = float((self.beta / terms.negative_weight) @ self.beta)
+        if self.capped:
+            state[1] = threshold.level(self.beta, terms.negative_weight)
+            state[2] = self.beta.sum()
+            state[3] = self.beta @ self.beta_scores[terms.negative]
+            state[4] = self.beta @ self.scores[terms.negative]
+        # Below the rounding of its matrix a restricted problem can only cycle.
+        eps = max(eps, float(np.finfo(work.gram.dtype).eps) * float(np.abs(f).max()))
+        most = min(_STEPS_PER_ROW * (1000 + len(rows)), monitor.max_iter - monitor.iteration)
+        steps = _core.pair_steps(
+            work.gram,
+            alpha,
+            self._ridge[work.alpha],
+            self._upper[work.alpha],
+            beta,
+            terms.negative_weight[work.beta],
+            f,
+            f_beta,
+            state,
+            _FORMS[self.form],
+            1.0 + threshold.shift,
+            threshold.price,
+            eps,
+            max(1, most),
+        )
+        monitor.iteration += steps
+        factor = state[5] if self.capped else 1.0
+        self._move(work, alpha, beta, factor, f, f_beta)
+        return steps
+
+    def _move(
+        self,
+        work: _Working,
+        alpha: np.ndarray,
+        beta: np.ndarray,
+        factor: float,
+        f: np.ndarray,
+        f_beta: np.ndarray,
+    ) -> None:
+        """Store the new variables and bring the scores of all rows up to date.
+
+        Every beta outside the working set was multiplied by `factor` on the way.
+        """
+        rows = work.positions
+        a, b = np.zeros(len(rows)), np.zeros(len(rows))
+        a[: len(alpha)] = alpha - self.alpha[work.alpha]
+        b[len(rows) - len(beta) :] = beta - factor * self.beta[work.beta]
+        self.beta *= factor
+        self.alpha[work.alpha] = alpha
+        self.beta[work.beta] = beta
+        self.scores -= (factor - 1.0) * self.beta_scores
+        self.beta_scores *= factor
+        changed = np.flatnonzero((a != 0.0) | (b != 0.0))
+        if not self.cache.has_room(len(changed)):
+            keep = np.zeros(len(self.order), dtype=bool)
+            keep[rows] = True
+            keep[np.flatnonzero(self._coefficients())] = True
+            self.cache.release(keep)
+        self._add(rows[changed], (a - b)[changed], b[changed])
+        self.scores[rows] = f
+        self.beta_scores[rows] = f_beta
+        self.monitor.passes += 1
+
+    def _choose(self) -> tuple[np.ndarray, np.ndarray]:
+        """Variables of the next restricted problem: alpha numbers, beta numbers."""
+        terms, alpha, beta = self.terms, self.alpha, self.beta
+        slope_a = 1.0 + terms.threshold.shift - self._ridge * alpha - self.scores[terms.positive]
+        slope_b = -self.scores[terms.negative]
+        if self.form == "norm":
+            norm = np.sqrt(float((beta / terms.negative_weight) @ beta))
+            slope_b += terms.threshold.price / norm * beta / terms.negative_weight
+        inside = beta > 0.0
+        # Slope at which a row may join: that of the scale of all beta, and, where only
+        # rows of the threshold trade among themselves, that of the least of them.
+        total = float(slope_b @ beta)
+        if self.form == "priced":
+            total += terms.threshold.price * terms.threshold.level(beta, terms.negative_weight)
+        level_a = level_b = total / float(beta.sum())
+        if self.form == "tied":
+            level_b = float(slope_b[inside].max())
+        use_a = np.flatnonzero((alpha > 0.0) | (slope_a > level_a))
+        use_b, new_b = np.flatnonzero(inside), np.flatnonzero(~inside & (slope_b < level_b))
+        new_b = _largest(new_b, -slope_b[new_b], max(_JOIN, len(use_a) + len(use_b)))
+        use_b = np.concatenate([use_b, new_b])
+        self._crowded = len(use_a) + len(use_b) > self._most
+        if self._crowded:
+            quarter = max(1, self._most // 4)
+            use_a = _ends(slope_a, alpha < self._upper, alpha > 0.0, quarter)
+            below = np.ones(len(beta), dtype=bool)
+            if self.capped:
+                level = terms.threshold.level(beta, terms.negative_weight)
+                below = beta < terms.negative_weight * level * (1.0 - 1e-12)
+            use_b = _ends(slope_b, inside, below, quarter)
+        return np.sort(use_a), np.sort(use_b)
+
+    def _load(self, use_a: np.ndarray, use_b: np.ndarray) -> _Working:
+        """Rows and kernel matrix of a restricted problem, from the last one if it can."""
+        terms = self.terms
+        positive, negative = terms.positive[use_a], terms.negative[use_b]
+        if self._all:
+            # Every row carries a beta; the positives come first.
+            others = np.setdiff1d(negative, positive)
+            rows = np.concatenate([positive, others])
+            use_b = rows
+        else:
+            rows = np.concatenate([positive, negative])
+        old = self._working
+        gram = np.empty((len(rows), len(rows)), dtype=self.problem.kernel.dtype)
+        if old is None:
+            gram[:] = self.cache.block(rows, rows)
+        else:
+            where = np.full(self.length, -1)
+            where[old.positions] = np.arange(len(old.positions))
+            known = where[rows] >= 0
+            have, lack = np.flatnonzero(known), np.flatnonzero(~known)
+            if len(lack) == 0 and len(have) == len(old.positions) and (have == where[rows]).all():
+                return old
+            source = where[rows[have]]
+            _core.gather(old.gram, source, source, gram, have, have)
+            if len(lack):
+                block = self.cache.block(rows[lack], rows)
+                _core.mirror(block, gram, lack)
+        self._working = _Working(rows, use_a, use_b, gram)
+        self.cache.most_working = max(self.cache.most_working, len(rows))
+        return self._working
+
+    # -- float64 --------------------------------------------------------------
+
+    def _verify(self) -> None:
+        """Recompute what the certificate rests on with a float64 kernel."""
+        self.alpha[:], self.beta[:] = self._best_point.alpha, self._best_point.beta
+        self.scores[:], self.beta_scores[:] = self._best_scores
+        narrow = self._evaluate()
+        c = self._coefficients()
+        support = np.flatnonzero(c)
+        exact = np.zeros(self.length, dtype=bool)
+        exact[self.terms.positive] = True
+        exact[support] = True
+        margin = 0.0
+        reach = narrow.threshold - self.terms.threshold.shift
+        done = np.zeros(self.length, dtype=bool)
+        while True:
+            # Rows below the threshold by more than the rounding seen do not count.
+            exact[self.terms.negative] |= self.scores[self.terms.negative] > reach - margin
+            todo = np.flatnonzero(exact & ~done)
+            if not len(todo):
+                break
+            wide = self._wide_scores(todo, support, c[support])
+            margin = max(margin, 10.0 * float(np.abs(wide - self.scores[todo]).max()))
+            self.scores[todo] = wide
+            done[todo] = True
+        self._forget_best()
+        self._record(self._evaluate())
+
+    def _wide_scores(
+        self, rows: np.ndarray, support: np.ndarray, c: np.ndarray, step: int = 1024
+    ) -> np.ndarray:
+        out = np.zeros(len(rows))
+        for start in range(0, len(rows), step):
+            chosen = self.order[rows[start : start + step]]
+            for first in range(0, len(support), step):
+                part = slice(first, first + step)
+                block = self.problem.kernel.wide_block(chosen, self.order[support[part]])
+                out[start : start + step] += block @ c[part]
+        return out
+
+    def _solution(self) -> KernelSolution:
+        problem, best = self.problem, self._best_point
+        alpha, beta = np.empty(len(best.alpha)), np.empty(len(best.beta))
+        alpha[self._by_positive], beta[self._by_negative] = best.alpha, best.beta
+        scores = np.zeros(problem.kernel.n_rows)
+        scores[self.order] = self._best_scores[0]
+        problem.rows = self.cache
+        return KernelSolution.of(problem, DualPoint(alpha, beta), self._best, scores)
+
+
+def fill_caps(beta: np.ndarray, cap: np.ndarray, ranking: np.ndarray) -> None:
+    """Cut `beta` at `cap` and put what is cut off first on the rows in use, then by rank."""
+    total = float(beta.sum())
+    np.minimum(beta, cap, out=beta)
+    used = beta > 0.0
+    for rows in (ranking[used[ranking]], ranking[~used[ranking]]):
+        room = cap[rows] - beta[rows]
+        missing = total - float(beta.sum())
+        beta[rows] += np.clip(missing - (np.cumsum(room) - room), 0.0, room)
+
+
+def _sample_order(problem: KernelTopProblem) -> tuple[np.ndarray, list[int]]:
+    """Order of the rows, and how many of them each level uses."""
+    others = problem.negative[~np.isin(problem.negative, problem.positive)]
+    n = len(problem.positive) + len(others)
+    if problem.kernel.precomputed:
+        # No entry has to be computed, and in their own order none has to be copied.
+        return np.sort(np.concatenate([problem.positive, others])), [n]
+    if n <= 2 * _SAMPLE:
+        return np.concatenate([problem.positive, others]), [n]
+    rng = np.random.default_rng(problem.seed)
+    positive = rng.permutation(problem.positive)
+    negative = rng.permutation(others)
+    sizes = [n]
+    while sizes[0] > 2 * _SAMPLE:
+        sizes.insert(0, sizes[0] // _GROWTH)
+    order, levels, done_p, done_n = [], [], 0, 0
+    for size in sizes:
+        p = min(len(positive), max(round(len(positive) * size / n), min(200, size // 2)))
+        q = min(len(negative), max(round(len(negative) * size / n), min(200, size // 2)))
+        order += [positive[done_p:p], negative[done_n:q]]
+        done_p, done_n = p, q
+        levels.append(p + q)
+    return np.concatenate(order), levels
+
+
+def _ends(slope: np.ndarray, up: np.ndarray, down: np.ndarray, count: int) -> np.ndarray:
+    """Steepest variables that can go up and those that can go down, `count` of each."""
+    up, down = np.flatnonzero(up), np.flatnonzero(down)
+    return np.union1d(_largest(up, slope[up], count), _largest(down, -slope[down], count))
+
+
+def _largest(index: np.ndarray, values: np.ndarray, count: int) -> np.ndarray:
+    if len(index) <= count:
+        return index
+    return index[np.argpartition(-values, count - 1)[:count]]

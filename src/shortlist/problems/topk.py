@@ -34,6 +34,8 @@ WEIGHTS = ("flat", "linear", "exp")
 # Above this many coefficients a Hessian no longer pays.
 _SMALL_MODEL = 2500
 _BATCH = 256
+# Sweeps between checks from which on their mean is worth a pass.
+_LONG_WINDOW = 5
 
 
 def rank_weights(kind: str, k: int) -> np.ndarray:
@@ -149,13 +151,15 @@ class LinearScores:
     def candidates(
         self, dual: _core.TopKDual, scales: np.ndarray, A: Callable[[], sparse.csr_array]
     ) -> list[Candidate]:
-        # The mean since the last check swings less than W does.
-        mean = self._sum / self._count
+        models = [self.W]
+        if self._count >= _LONG_WINDOW:
+            # The mean since the last check swings less than W does.
+            models.append(self._sum / self._count)
         self._sum[:] = 0.0
         self._count = 0
         run: Any = dual.evaluate_csr if self._sparse else dual.evaluate_dense
         out = []
-        for W in (self.W, mean):
+        for W in models:
             losses = np.zeros(len(scales))
             own, ridge = run(*self._parts(), W, self.bias, scales, losses)
             out.append(Candidate(W, float(np.vdot(W, W)), losses, own, ridge))

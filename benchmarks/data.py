@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn import datasets
+from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 BUNDLED = {
@@ -74,3 +75,40 @@ def load_binary(name: str) -> tuple[Any, np.ndarray]:
     if name == "letter":
         return X, target == 1
     return X, target >= 7 if name.startswith("winequality") else target > 0
+
+
+def load_multiclass(name: str) -> tuple[Any, np.ndarray]:
+    """Load the training part of a set with many classes.
+
+    Parameters
+    ----------
+    name : str
+        ``digits`` (bundled), or with ``SHORTLIST_DATA``: letter, satimage (columns of
+        unit variance) or news20_orange (tf-idf, rows of unit length).
+
+    Returns
+    -------
+    X : ndarray or csr matrix
+        Float64 rows.
+    y : ndarray of int
+        Class numbers.
+    """
+    root = folder()
+    if name == "digits":
+        X, y = datasets.load_digits(return_X_y=True)
+        X = StandardScaler().fit_transform(X)
+    elif root is None:
+        raise FileNotFoundError(
+            f"data set {name!r} needs the folder named by the environment variable "
+            "SHORTLIST_DATA; without it use digits."
+        )
+    elif (root / f"{name}.npz").exists():
+        with np.load(root / f"{name}.npz") as parts:
+            X, y = parts["X_train"].astype(np.float64), parts["y_train"]
+        X = StandardScaler().fit_transform(X)
+    else:
+        counts = sparse.load_npz(root / f"{name}_X_train.npz").tocsr().astype(np.float64)
+        X = TfidfTransformer(sublinear_tf=True).fit_transform(counts).tocsr()
+        with np.load(root / f"{name}_y.npz") as labels:
+            y = labels["y_train"]
+    return X, np.unique(y, return_inverse=True)[1]

@@ -2,7 +2,7 @@
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from shortlist import TopPush
+from shortlist import RankSVM, TopPush, TransductiveTopK
 
 
 @parametrize_with_checks(
@@ -10,6 +10,12 @@ from shortlist import TopPush
         TopPush(),
         TopPush(k=0.3, loss="hinge"),
         TopPush(k=2, C=10.0),
+        TransductiveTopK(),
+        TransductiveTopK(k=3, method="feasible_direction"),
+        RankSVM(),
+        RankSVM(loss="squared_hinge", kernel="rbf"),
+        RankSVM(solver="fw", tol=1e-2, max_rank_distance=2),
+        RankSVM(kernel="precomputed"),
     ]
 )
 def test_estimator(estimator, check):

@@ -14,7 +14,7 @@ from shortlist.problems.losses import LOSSES
 from shortlist.problems.operators import as_rows
 from shortlist.problems.thresholds import TopMean
 from shortlist.problems.top import TopProblem
-from shortlist.solvers import SOLVERS, newton_system
+from shortlist.solvers import find_solver, newton_system
 
 NEWTON = importlib.import_module("shortlist.solvers.newton")
 
@@ -35,8 +35,9 @@ def make_problem(X, y, *, k=1, C=1.0, loss="squared_hinge", weight=None):
 
 
 def run(problem, solver="newton", tol=1e-6, max_iter=None):
-    monitor = Monitor(tol, max_iter or SOLVERS[solver].max_iter)
-    solution = SOLVERS[solver].run(problem, monitor)
+    chosen = find_solver(solver, problem)
+    monitor = Monitor(tol, max_iter or chosen.max_iter)
+    solution = chosen.run(problem, monitor)
     return solution, monitor.certificate()
 
 

@@ -6,13 +6,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import datasets, display, metrics
     from .budget import BudgetClassifier
+    from .multiclass import TopKSVC
+    from .ranking import RankSVM
     from .top import CollapsedWarning, PatMat, TopPush
+    from .transductive import TransductiveTopK
 
 __all__ = [
     "BudgetClassifier",
     "CollapsedWarning",
     "PatMat",
+    "RankSVM",
+    "TopKSVC",
     "TopPush",
+    "TransductiveTopK",
     "datasets",
     "display",
     "metrics",
@@ -24,7 +30,10 @@ _HOME = {
     "BudgetClassifier": "budget",
     "CollapsedWarning": "top",
     "PatMat": "top",
+    "RankSVM": "ranking",
+    "TopKSVC": "multiclass",
     "TopPush": "top",
+    "TransductiveTopK": "transductive",
 }
 
 

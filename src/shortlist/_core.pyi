@@ -63,3 +63,177 @@ def gather(
 
 def mirror(block: np.ndarray, out: np.ndarray, rows: np.ndarray) -> None:
     """Write `block` into the rows and, transposed, into the columns of a square matrix."""
+
+class ActiveSet:
+    """Active-set solver of a linear SVM whose rows have their own targets and bounds.
+
+    The first arguments hold the rows: a matrix, or CSR arrays and the number of columns.
+    """
+
+    def __init__(self, *rows_stored_sign_target_upper: object) -> None: ...
+    @property
+    def value(self) -> float:
+        """Dual objective of the current multipliers: a lower bound."""
+
+    @property
+    def intercept(self) -> float:
+        """Current intercept."""
+
+    @property
+    def work(self) -> float:
+        """Multiplications so far, about."""
+
+    def weights(self) -> np.ndarray:
+        """Copy of the current weights."""
+
+    def multipliers(self) -> np.ndarray:
+        """Copy of the current multipliers."""
+
+    def save(self) -> None:
+        """Remember the current point and bounds."""
+
+    def restore(self) -> None:
+        """Go back to what was saved."""
+
+    def bound(self, row: int, upper: float) -> None:
+        """Give a row a bound above its multiplier."""
+
+    def release(self, row: int) -> None:
+        """Set the bound of a row to zero and move its multiplier there."""
+
+    def optimise(self, ceiling: float, max_pivots: int) -> int:
+        """Return 0 at the optimum, 1 once the value exceeds `ceiling`, 2 out of pivots."""
+
+def violation_sums(
+    start: np.ndarray,
+    key: np.ndarray,
+    role: np.ndarray,
+    row: np.ndarray,
+    weight: np.ndarray,
+    scores: np.ndarray,
+    width: float,
+    vertex: np.ndarray,
+    clipped: np.ndarray,
+    curved: np.ndarray,
+    degree: np.ndarray,
+) -> tuple[float, float]:
+    """Add every row's sums over its violated pairs; return the totals over the pairs."""
+
+def partner_sums(
+    start: np.ndarray,
+    key: np.ndarray,
+    role: np.ndarray,
+    row: np.ndarray,
+    weight: np.ndarray,
+    scores: np.ndarray,
+    width: float,
+    values: np.ndarray,
+    out: np.ndarray,
+) -> None:
+    """Add the weighted values of every row's partners within the quadratic zone."""
+
+def topk_vertices(
+    rho: np.ndarray,
+    pseudo: bool,
+    z: np.ndarray,
+    y: np.ndarray,
+    c: np.ndarray,
+    label: np.ndarray,
+    value: np.ndarray,
+) -> float:
+    """Write the best vertex of every row for the scores `z`; return the sum of losses.
+
+    `z` is overwritten by the margins.
+    """
+
+def topk_block(
+    rho: np.ndarray, pseudo: bool, a: np.ndarray, y: int, q: float, c: float, beta: np.ndarray
+) -> None:
+    """Solve one block exactly."""
+
+class TopKDual:
+    """Dual variables of the top-k problems, a few entries per row."""
+
+    def __init__(
+        self,
+        rho: np.ndarray,
+        n_classes: int,
+        pseudo: bool,
+        y: np.ndarray,
+        c: np.ndarray,
+        square: np.ndarray,
+        ridge: np.ndarray,
+    ) -> None: ...
+    def sweep_dense(
+        self,
+        x: np.ndarray,
+        w: np.ndarray,
+        bias: float,
+        order: np.ndarray,
+        exact: bool,
+        longest: int,
+    ) -> int:
+        """Visit rows in order; return how many were not resting."""
+
+    def sweep_csr(
+        self,
+        start: np.ndarray,
+        column: np.ndarray,
+        value: np.ndarray,
+        w: np.ndarray,
+        bias: float,
+        order: np.ndarray,
+        exact: bool,
+        longest: int,
+    ) -> int:
+        """Visit rows in order; return how many were not resting."""
+
+    def sweep_kernel(
+        self,
+        kernel: np.ndarray,
+        first: int,
+        z: np.ndarray,
+        order: np.ndarray,
+        exact: bool,
+        longest: int,
+    ) -> int:
+        """Visit rows in order; return how many were not resting."""
+
+    def evaluate_dense(
+        self, x: np.ndarray, w: np.ndarray, bias: float, scales: np.ndarray, losses: np.ndarray
+    ) -> tuple[float, float]:
+        """Add the losses at every scale; return the sums of alpha_y and of the ridge."""
+
+    def evaluate_csr(
+        self,
+        start: np.ndarray,
+        column: np.ndarray,
+        value: np.ndarray,
+        w: np.ndarray,
+        bias: float,
+        scales: np.ndarray,
+        losses: np.ndarray,
+    ) -> tuple[float, float]:
+        """Add the losses at every scale; return the sums of alpha_y and of the ridge."""
+
+    def evaluate_kernel(
+        self, z: np.ndarray, scales: np.ndarray, losses: np.ndarray
+    ) -> tuple[float, float]:
+        """Add the losses at every scale; return the sums of alpha_y and of the ridge."""
+
+    def propose(
+        self, x: np.ndarray, w: np.ndarray, bias: float, gamma: float, sum: np.ndarray
+    ) -> tuple[float, float, float, float]:
+        """Take the proximal step aside; return losses, values, alpha_y and ridge sums."""
+
+    def accept(self) -> None:
+        """Make the last proposal the dual point."""
+
+    def hessian(self, x: np.ndarray, bias: float, out: np.ndarray) -> None:
+        """Add the upper triangle of the generalised Hessian of the last proposal."""
+
+    def count(self, start: np.ndarray) -> None:
+        """Write where each row's entries start."""
+
+    def read(self, label: np.ndarray, value: np.ndarray) -> None:
+        """Write the entries of all rows."""

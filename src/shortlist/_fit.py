@@ -18,6 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import validate_data
 
 from .certificate import Certificate, Monitor
+from .problems.duplicates import merge_duplicates
 from .solvers import find_solver
 
 ROW_DTYPES = (np.float64, np.float32)
@@ -44,6 +45,34 @@ class BinaryData:
     positive: np.ndarray
     negative: np.ndarray
     weight: np.ndarray
+
+
+@dataclass(frozen=True)
+class MulticlassData:
+    """Validated rows and labels of a problem with two or more classes.
+
+    Attributes
+    ----------
+    X : ndarray or csr matrix
+        The rows that count, equal ones merged, float32 or float64.
+    classes : ndarray
+        The labels.
+    code : ndarray of int32
+        Class number of every row of `X`.
+    weight : ndarray
+        Multiplicity of every row of `X`, positive.
+    rows : ndarray of int
+        Which of the rows that were passed these are (the first of equal ones).
+    n_passed : int
+        How many rows were passed.
+    """
+
+    X: Any
+    classes: np.ndarray
+    code: np.ndarray
+    weight: np.ndarray
+    rows: np.ndarray
+    n_passed: int
 
 
 def check_number(
@@ -132,14 +161,44 @@ def validate_binary(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Binar
     return BinaryData(X, classes, positive, negative, weight)
 
 
-def solve(estimator: Any, problem: Any) -> tuple[Any, Certificate, int]:
-    """Run the estimator's solver on `problem`; warn if it stops short of ``tol``."""
+def validate_multiclass(estimator: Any, X: Any, y: Any, sample_weight: Any) -> MulticlassData:
+    """Check the training data of a multi-class estimator; rows of weight zero are gone."""
+    X, y = validate_data(estimator, X, y, accept_sparse="csr", dtype=ROW_DTYPES)
+    check_classification_targets(y)
+    weight = check_weight(sample_weight, X.shape[0])
+    rows = np.flatnonzero(weight > 0.0)
+    if not len(rows):
+        raise ValueError("sample_weight is zero for every row: give some rows a positive weight.")
+    classes, code = np.unique(y[rows], return_inverse=True)
+    if len(classes) < 2:
+        where = "y" if len(rows) == len(weight) else "y, where sample_weight is positive,"
+        raise ValueError(
+            f"{where} holds one class only ({classes[0]!r}): {type(estimator).__name__} needs "
+            "rows of two or more classes."
+        )
+    # A row of weight 2 and the row twice become the same problem, number for number, and
+    # the order in which rows are passed does not matter.
+    merged = weight.copy()
+    kept = np.concatenate(
+        [merge_duplicates(X, rows[code == label], merged) for label in range(len(classes))]
+    )
+    code = np.searchsorted(classes, y[kept]).astype(np.int32)
+    return MulticlassData(X[kept], classes, code, merged[kept], kept, len(weight))
+
+
+def solve(
+    estimator: Any, problem: Any, name: str | None = None, **options: Any
+) -> tuple[Any, Certificate, int]:
+    """Run the estimator's solver on `problem`; warn if it stops short of ``tol``.
+
+    `name` stands in for ``estimator.solver``; `options` go to the solver.
+    """
     check_number("tol", estimator.tol, above=0.0)
     if estimator.max_iter is not None:
         check_number("max_iter", estimator.max_iter, least=1, integer=True)
     if estimator.time_limit is not None:
         check_number("time_limit", estimator.time_limit, above=0.0)
-    solver = find_solver(estimator.solver, problem)
+    solver = find_solver(estimator.solver if name is None else name, problem)
     monitor = Monitor(
         tol=estimator.tol,
         max_iter=solver.max_iter if estimator.max_iter is None else estimator.max_iter,
@@ -147,7 +206,7 @@ def solve(estimator: Any, problem: Any) -> tuple[Any, Certificate, int]:
         verbose=estimator.verbose,
         callback=estimator.callback,
     )
-    solution = solver.run(problem, monitor)
+    solution = solver.run(problem, monitor, **options)
     certificate = monitor.certificate()
     if certificate.status not in ("converged", "local"):
         warnings.warn(

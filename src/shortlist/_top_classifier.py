@@ -14,7 +14,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._fit import ROW_DTYPES, BinaryData, check_choice, check_number, solve, validate_binary
 from .certificate import Certificate, Check
-from .problems.kernels import KernelFunction, KernelMatrix, kernel_function, merge_duplicates
+from .problems.duplicates import merge_duplicates
+from .problems.kernels import KernelFunction, KernelMatrix, kernel_function
 from .problems.losses import LOSSES
 from .problems.operators import as_rows
 from .problems.thresholds import Threshold

@@ -426,14 +426,14 @@ def empirical_cut(scores: np.ndarray, weight: np.ndarray, mass: float, highest: 
     return 0.5 * float(s[fits - 1] + s[fits])
 
 
-def top_count(k: Any, weight: np.ndarray) -> float:
-    """Return how many negatives, counted by `weight`, `k` stands for."""
+def top_count(k: Any, weight: np.ndarray, what: str = "negatives") -> float:
+    """Return how many rows, counted by `weight`, `k` stands for."""
     total = float(weight.sum())
     if isinstance(k, Integral) and not isinstance(k, bool | np.bool_):
         check_number("k", k, least=1, integer=True)
         if int(k) > total * (1.0 + 1e-12):
             raise ValueError(
-                f"k={k!r} exceeds the {total:g} negatives (counted by sample_weight): "
+                f"k={k!r} exceeds the {total:g} {what} (counted by sample_weight): "
                 "choose a smaller k, or a fraction such as k=0.05. Weights are "
                 "multiplicities; scale them up if they were normalised."
             )

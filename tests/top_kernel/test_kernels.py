@@ -11,7 +11,8 @@ from sklearn.metrics import pairwise
 
 from kernel_data import random_data
 from shortlist import TopPush
-from shortlist.problems.kernels import KernelMatrix, kernel_function, merge_duplicates
+from shortlist.problems.duplicates import merge_duplicates
+from shortlist.problems.kernels import KernelMatrix, kernel_function
 from shortlist.problems.row_cache import RowCache
 
 

@@ -1,12 +1,16 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 
 #include <optional>
+#include <utility>
 
 #include "projections.hpp"
+#include "ranking.hpp"
 #include "rows.hpp"
 #include "smo_bindings.hpp"
+#include "topk_bindings.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -47,7 +51,50 @@ void bind_csr(nb::module_& m) {
       "start"_a, "column"_a, "value"_a, "v"_a, "out"_a);
 }
 
+using InMatrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Starts = In<std::int64_t>;
+using Index = In<std::int32_t>;
+using Roles = In<std::uint8_t>;
+
+shortlist::PairPlan pair_plan(const Starts& start, const Index& key, const Roles& role,
+                              const Index& row) {
+  return {start.data(), key.data(), role.data(), row.data(), start.shape(0) - 1};
+}
+
+void bind_ranking(nb::module_& m) {
+  m.def(
+      "violation_sums",
+      [](Starts start, Index key, Roles role, Index row, In<double> weight, In<double> scores,
+         double width, Out<double> vertex, Out<double> clipped, Out<double> curved,
+         Out<double> degree) {
+        nb::gil_scoped_release release;
+        const auto plan = pair_plan(start, key, role, row);
+        shortlist::ViolationSums sums(plan, weight.data(), width, vertex.data(), clipped.data(),
+                                      curved.data(), degree.data());
+        shortlist::PairWalk(plan, weight.data(), width, sums).run(scores.data());
+        return std::make_pair(sums.totals.violated, sums.totals.clipped);
+      },
+      "start"_a, "key"_a, "role"_a, "row"_a, "weight"_a, "scores"_a, "width"_a, "vertex"_a,
+      "clipped"_a, "curved"_a, "degree"_a);
+  m.def(
+      "partner_sums",
+      [](Starts start, Index key, Roles role, Index row, In<double> weight, In<double> scores,
+         double width, InMatrix values, OutMatrix out) {
+        nb::gil_scoped_release release;
+        const auto plan = pair_plan(start, key, role, row);
+        shortlist::PartnerSums sums(plan, values.data(), out.data(), values.shape(1));
+        shortlist::PairWalk(plan, weight.data(), width, sums).run(scores.data());
+      },
+      "start"_a, "key"_a, "role"_a, "row"_a, "weight"_a, "scores"_a, "width"_a, "values"_a,
+      "out"_a);
+}
+
+void bind_active_set(nb::module_& m);  // active_set.cpp
+
 NB_MODULE(_core, m) {
+  bind_active_set(m);
+  bind_ranking(m);
+  shortlist::bind_topk(m);
   bind_csr<double, std::int32_t>(m);
   bind_csr<double, std::int64_t>(m);
   bind_csr<float, std::int32_t>(m);

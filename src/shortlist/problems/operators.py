@@ -50,6 +50,27 @@ class Rows(Protocol):
     def stack(self, other: Any) -> Rows:
         """Return these rows followed by those of `other`."""
 
+    def distinct(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return one position of every distinct row, and which of them each row is.
+
+        Their order depends on the rows' values only.
+        """
+
+    def dense(self) -> np.ndarray:
+        """Return the rows as a float64 array in C order: for a few rows only."""
+
+    def arrays(self) -> tuple:
+        """Return the arrays by which compiled loops know the rows."""
+
+
+def _distinct(keys: list[bytes]) -> tuple[np.ndarray, np.ndarray]:
+    first: dict[bytes, int] = {}
+    for position, key in enumerate(keys):
+        first.setdefault(key, position)
+    ordered = sorted(first)
+    number = {key: i for i, key in enumerate(ordered)}
+    return np.array([first[key] for key in ordered]), np.array([number[key] for key in keys])
+
 
 class DenseRows:
     """Rows of a two-dimensional array, C or F order."""
@@ -105,6 +126,9 @@ class DenseRows:
             out += v[part] @ (block * block)
         return out
 
+    def dense(self) -> np.ndarray:
+        return np.ascontiguousarray(self._X, dtype=np.float64)
+
     def scaled_columns(self, v: np.ndarray) -> DenseRows:
         return DenseRows(self._X * v)
 
@@ -113,6 +137,14 @@ class DenseRows:
 
     def stack(self, other: DenseRows) -> DenseRows:
         return DenseRows(np.concatenate([self._X, other._X]))
+
+    def distinct(self) -> tuple[np.ndarray, np.ndarray]:
+        # Adding zero turns -0.0 into 0.0, which is the same number in other bits.
+        keys = [row.tobytes() for _, block in self._blocks() for row in block + 0.0]
+        return _distinct(keys)
+
+    def arrays(self) -> tuple:
+        return (np.ascontiguousarray(self._X),)
 
 
 class SparseRows:
@@ -168,6 +200,19 @@ class SparseRows:
 
     def stack(self, other: SparseRows) -> SparseRows:
         return SparseRows(sparse.vstack([self._X, other._X], format="csr"))
+
+    def distinct(self) -> tuple[np.ndarray, np.ndarray]:
+        X = sparse.csr_array(self._X, copy=True)
+        X.sum_duplicates()
+        X.eliminate_zeros()
+        parts = zip(X.indptr[:-1], X.indptr[1:], strict=True)
+        return _distinct([X.indices[a:b].tobytes() + X.data[a:b].tobytes() for a, b in parts])
+
+    def dense(self) -> np.ndarray:
+        return self._X.toarray().astype(np.float64, copy=False)
+
+    def arrays(self) -> tuple:
+        return (*self._parts, self.n_features)
 
 
 def as_rows(X: Any) -> Rows:

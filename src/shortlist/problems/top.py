@@ -21,6 +21,12 @@ from .losses import Loss
 from .operators import Rows
 from .thresholds import Threshold, TopMean
 
+# A capability, named in the error of the solver that needs it.
+WITHOUT_COUPLING = (
+    "dual without caps that couple the rows (moving two rows at a time jams at their "
+    "corners, far from the optimum; k=1 and the squared-hinge PatMat have no such caps)"
+)
+
 
 @dataclass(frozen=True)
 class RayMaximum:

@@ -16,13 +16,7 @@ from .kernels import KernelMatrix
 from .losses import Loss
 from .row_cache import RowCache
 from .thresholds import Threshold, TopMean
-from .top import TopTerms
-
-# Named in the error of a solver that lacks the scale coordinate.
-WITHOUT_COUPLING = (
-    "dual without caps that couple the rows (moving two rows at a time jams at their "
-    "corners, far from the optimum; k=1 and the squared-hinge PatMat have no such caps)"
-)
+from .top import WITHOUT_COUPLING, TopTerms
 
 
 @dataclass(frozen=True)

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import importlib
 from dataclasses import dataclass
 from typing import Any
 
 from ..certificate import Monitor
-from ..problems.top_kernel import WITHOUT_COUPLING
-from .accelerated import accelerated
-from .coordinate import coordinate
-from .newton import newton
-from .smo import smo
+from ..problems.top import WITHOUT_COUPLING
 
 
 @dataclass(frozen=True)
 class Solver:
-    """A named solver.
+    """A named solver, loaded when it runs.
 
     Attributes
     ----------
     name : str
-        Public name.
-    run : callable
-        ``run(problem, monitor)`` returns the solution.
+        Public name, unique among the solvers that suit one problem.
+    home : str
+        ``module:function`` within this package.
     needs : str
         The capability a problem must list in ``offers``.
     max_iter : int
@@ -31,33 +27,50 @@ class Solver:
     """
 
     name: str
-    run: Callable[[Any, Monitor], Any]
+    home: str
     needs: str
     max_iter: int
 
+    def run(self, problem: Any, monitor: Monitor) -> Any:
+        """Solve `problem` to the monitor's tolerance."""
+        module, function = self.home.split(":")
+        return getattr(importlib.import_module(f".{module}", __name__), function)(problem, monitor)
 
-SOLVERS = {
-    solver.name: solver
-    for solver in (
-        Solver("newton", newton, needs="working set of linear rows", max_iter=500),
-        Solver("accelerated", accelerated, needs="dual projection", max_iter=100_000),
-        Solver("smo", smo, needs="kernel rows", max_iter=10_000_000),
-        Solver("coordinate", coordinate, needs=WITHOUT_COUPLING, max_iter=10_000_000),
-    )
-}
+
+# The first that suits a problem is its default.
+SOLVERS = (
+    Solver("newton", "newton:newton", "working set of linear rows", 500),
+    Solver("accelerated", "accelerated:accelerated", "dual projection", 100_000),
+    Solver("smo", "smo:smo", "kernel rows", 10_000_000),
+    Solver("coordinate", "coordinate:coordinate", WITHOUT_COUPLING, 10_000_000),
+    Solver("newton", "pair_newton:pair_newton", "sum over pairs", 500),
+    Solver("fw", "rank_frank_wolfe:rank_frank_wolfe", "sum over hinged pairs", 100_000),
+    Solver("proximal_newton", "proximal_newton:proximal_newton", "small linear top-k model", 2_000),
+    Solver("block", "block:block", "top-k blocks", 20_000),
+    Solver("block_fw", "block:block_fw", "top-k blocks", 20_000),
+    Solver("fw", "frank_wolfe:fw", "top-k vertices", 20_000),
+    Solver("away", "frank_wolfe:away", "top-k vertices", 20_000),
+    Solver("pairwise", "frank_wolfe:pairwise", "top-k vertices", 20_000),
+    Solver("swap", "swap:swap", "budget of candidates", 1_000_000),
+    Solver(
+        "feasible_direction", "feasible_direction:feasible_direction", "budget of candidates", 1000
+    ),
+    Solver("exact", "mip:exact", "budget of candidates", 1_000_000_000),
+)
 
 
 def find_solver(name: str, problem: Any) -> Solver:
     """Return the solver called `name`, if it can solve `problem`."""
-    suitable = [solver.name for solver in SOLVERS.values() if solver.needs in problem.offers]
+    suitable = {solver.name: solver for solver in SOLVERS if solver.needs in problem.offers}
     if name == "auto":
-        return SOLVERS[suitable[0]]
+        return next(iter(suitable.values()))
     if name not in suitable:
+        needs = [solver.needs for solver in SOLVERS if solver.name == name]
         reason = (
-            f"it needs a {SOLVERS[name].needs}, which this problem does not offer"
-            if name in SOLVERS
+            f"it needs a {' or a '.join(needs)}, which this problem does not offer"
+            if needs
             else "there is no such solver"
         )
         choices = ", ".join(repr(choice) for choice in ["auto", *suitable])
         raise ValueError(f"solver={name!r} cannot be used: {reason}. Choose one of {choices}.")
-    return SOLVERS[name]
+    return suitable[name]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from ..problems.spaces import Point
 from ..problems.top_kernel import DualPoint, Evaluation, KernelTopProblem
 
 
@@ -86,3 +88,46 @@ class KernelSolution:
         if problem.kernel.dtype == np.float32:
             scale *= 1e5
         return cls(c, scores, evaluation.threshold, evaluation.primal, scale, point, top)
+
+
+class BestPoint:
+    """The best model so far, beginning with zero.
+
+    A model that equals the zero model up to rounding is preferred to it: with a tiny C
+    the objective cannot tell them apart, but only one of them orders anything.
+
+    Parameters
+    ----------
+    zero : Point
+        The zero model.
+    primal : float
+        Its objective.
+    """
+
+    def __init__(self, zero: Point, primal: float) -> None:
+        self.point = zero
+        self.primal = primal
+        self._at_zero = True
+
+    def offer(self, point: Point, primal: float) -> None:
+        """Keep `point` if it is better."""
+        bound = self.primal * (1.0 + 1e-12) if self._at_zero else self.primal
+        if primal < bound and point.u.any():
+            self.point, self.primal, self._at_zero = point, primal, False
+
+
+@dataclass
+class ClassScores:
+    """A model of many classes.
+
+    Attributes
+    ----------
+    model : ndarray or csr array
+        Weights of the features (features x classes), or the dual variables (rows x
+        classes) where the scores come from a kernel.
+    primal : float
+        Its objective.
+    """
+
+    model: Any
+    primal: float

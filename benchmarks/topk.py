@@ -1,0 +1,164 @@
+"""TopKSVC: seconds to a certified gap, against Frank-Wolfe and LIBLINEAR's Crammer-Singer.
+
+    python -m benchmarks.topk            every cell, about an hour
+    python -m benchmarks.topk --quick    two cells in about a minute
+
+One thread. Times are CPU seconds of this process, so that other programs on the machine
+do not count; ``fw`` gives up after a limit that is counted in full. LIBLINEAR takes part
+where ``liblinear-official`` is installed: our time is then the time to an objective no
+higher than its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import time
+import warnings
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from threadpoolctl import threadpool_limits
+
+from benchmarks.data import folder, load_multiclass
+from shortlist import TopKSVC
+
+SETS = ("letter", "satimage", "news20_orange")
+TOL = 1e-3
+
+
+def seconds(model: Any, X: Any, y: np.ndarray) -> float:
+    start = time.process_time()
+    model.fit(X, y)
+    return time.process_time() - start
+
+
+def geometric_mean(values: list[float]) -> float:
+    return float(np.exp(np.mean(np.log(values))))
+
+
+def against_frank_wolfe(names: tuple[str, ...], ks: tuple[int, ...], limit: float) -> None:
+    print(f"Seconds to a relative gap of {TOL:g}; fw stops at {limit:g} s.\n")
+    print(
+        f"{'set':<15}{'k':>3}{'C':>6}{'auto':>9}{'passes':>8}{'fw':>9}{'its gap':>10}{'ratio':>8}"
+    )
+    ratios, growth = [], []
+    for name in names:
+        X, y = load_multiclass(name)
+        for k in ks:
+            times = {}
+            for C in (1, 10, 100):
+                ours = TopKSVC(k, C=C, tol=TOL)
+                times[C] = seconds(ours, X, y)
+                slow = TopKSVC(k, C=C, tol=TOL, solver="fw", time_limit=limit)
+                peer = seconds(slow, X, y)
+                if slow.certificate_.status != "converged":
+                    peer = limit
+                ratios.append(peer / times[C])
+                print(
+                    f"{name:<15}{k:>3}{C:>6}{times[C]:>9.2f}{ours.certificate_.passes:>8}"
+                    f"{peer:>9.2f}{slow.certificate_.relative_gap:>10.1e}{ratios[-1]:>8.1f}"
+                    f"{'' if ours.certificate_.status == 'converged' else '  not converged'}",
+                    flush=True,
+                )
+            growth.append((times[100] / times[1], name, k))
+    print(f"\nfw / auto, geometric mean: {geometric_mean(ratios):.1f}")
+    mean = geometric_mean([ratio for ratio, *_ in growth])
+    worst, name, k = max(growth)
+    print(f"C = 100 / C = 1: geometric mean {mean:.1f}, worst {worst:.1f} ({name}, k = {k})")
+
+
+def against_liblinear(names: tuple[str, ...]) -> None:
+    try:
+        from liblinear.liblinearutil import parameter, problem, train
+    except ImportError:
+        print("\nliblinear-official is not installed: no comparison with Crammer-Singer.")
+        return
+    print("\nk = 1: seconds of LIBLINEAR (-s 4), and ours to an objective no higher\n")
+    print(
+        f"{'set':<15}{'C':>6}{'liblinear':>11}{'objective':>13}{'ours':>9}{'objective':>13}{'ratio':>8}"
+    )
+    ratios = []
+    for name in names:
+        X, y = load_multiclass(name)
+        data = problem(y.astype(float), sparse.csr_matrix(X))
+        for C in (1, 10, 100):
+            start = time.process_time()
+            peer = train(data, parameter(f"-s 4 -c {C} -q"))
+            theirs = time.process_time() - start
+            goal = crammer_singer(X, y, liblinear_weights(peer, X.shape[1]), C)
+            ours = TopKSVC(1, C=C, tol=1e-5, callback=lambda c, goal=goal: c.primal <= goal)
+            mine = seconds(ours, X, y)
+            ratios.append(mine / theirs)
+            print(
+                f"{name:<15}{C:>6}{theirs:>11.2f}{goal:>13.6f}{mine:>9.2f}"
+                f"{ours.certificate_.primal:>13.6f}{ratios[-1]:>8.2f}",
+                flush=True,
+            )
+    print(
+        f"\nours / liblinear: geometric mean {geometric_mean(ratios):.2f}, worst {max(ratios):.2f}"
+    )
+
+
+def liblinear_weights(model: Any, n_features: int) -> np.ndarray:
+    labels = np.array(model.get_labels())
+    flat = np.ctypeslib.as_array(model.w, shape=(n_features * len(labels),))
+    return flat.reshape(n_features, len(labels))[:, np.argsort(labels)]
+
+
+def crammer_singer(X: Any, y: np.ndarray, W: np.ndarray, C: float) -> float:
+    scores = X @ W
+    rows = np.arange(len(y))
+    margins = 1.0 + scores - scores[rows, y][:, None]
+    margins[rows, y] = 0.0
+    return 0.5 * float(np.vdot(W, W)) / (C * len(y)) + float(margins.max(axis=1).mean())
+
+
+_MEMORY = """
+import re, time
+import numpy as np
+from shortlist import TopKSVC
+
+rng = np.random.default_rng(0)
+y = np.repeat(np.arange(1000), 10)
+X = rng.normal(size=(1000, 128))[y] + 2.0 * rng.normal(size=(10_000, 128))
+start = time.process_time()
+model = TopKSVC(5, tol=1e-3, C=0.01).fit(X, y)
+seconds = time.process_time() - start
+with open("/proc/self/status") as status:
+    peak = int(re.search(r"VmHWM:\\s+(\\d+)", status.read())[1]) / 1024**2
+print(f"{seconds:.1f} s, gap {model.certificate_.relative_gap:.1e}, peak {peak:.2f} GB")
+"""
+
+
+def many_classes() -> None:
+    """Time and peak memory of a fresh process (Linux)."""
+    run = subprocess.run(
+        [sys.executable, "-c", _MEMORY], capture_output=True, text=True, check=True
+    )
+    print(f"\n1,000 classes x 10,000 rows x 128 features, k = 5: {run.stdout.strip()}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="one set, one k, a short limit")
+    parser.add_argument("--limit", type=float, default=60.0, help="seconds for fw")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    if options.quick:
+        names: tuple[str, ...] = ("satimage",) if folder() else ("digits",)
+        ks: tuple[int, ...] = (3,)
+        limit = min(options.limit, 5.0)
+    else:
+        names, ks, limit = (SETS if folder() else ("digits",)), (1, 3, 5), options.limit
+    with threadpool_limits(1):
+        against_frank_wolfe(names, ks, limit)
+        against_liblinear(names)
+        if not options.quick:
+            many_classes()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,383 @@
+// Sums over ordered pairs of rows that are never formed.
+//
+// Items are listed by segment and, inside a segment, by rising key. A pair is an
+// upper item i and a lower item j of one segment with key_i > key_j; its violation
+// is z = 1 - f_i + f_j. Sorted by score, the partners of an item are a suffix (of
+// an upper item) or a prefix (of a lower item). The keys are halved again and again
+// by stable partition, as in a wavelet tree: every pair parts at one node, where
+// prefix sums over one half answer all items of the other, and the ends of the
+// suffixes and prefixes are carried to the halves by counting. No comparison of
+// scores after the one sort: O(n log n) time, O(n) memory.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+namespace shortlist {
+
+enum Role : std::uint32_t { kUpper = 1, kLower = 2 };
+
+struct PairPlan {
+  const std::int64_t* start;  // n_segments + 1
+  const std::int32_t* key;    // per item, rising inside a segment
+  const std::uint8_t* role;   // per item, bits of Role
+  const std::int32_t* row;    // per item
+  std::size_t n_segments;
+};
+
+// An item of the current node, whose items are in order of score. As an upper item
+// it violates pairs with the lower items from `violated` on, by more than the width
+// from `far` on; as a lower item with the upper items before `violates`, by more
+// than the width before `violates_far`.
+struct PairItem {
+  double f;
+  double as_upper, as_lower;  // its weight in either role, 0 where it has not that role
+  std::uint32_t at;
+  std::uint32_t violated, far, violates, violates_far;
+};
+
+inline double violation(double f_upper, double f_lower) { return f_lower - f_upper + 1.0; }
+
+// Sort by score. Radix sort on the bits: the order of doubles is that of their bits
+// once negative numbers are inverted and the others get the sign bit.
+class ScoreSort {
+ public:
+  void run(PairItem* items, PairItem* spare, std::size_t n) {
+    if (n < kFew) {
+      std::sort(items, items + n, [](const PairItem& a, const PairItem& b) { return a.f < b.f; });
+      return;
+    }
+    from_.resize(n);
+    to_.resize(n);
+    for (std::size_t i = 0; i < n; ++i) from_[i] = {bits(items[i].f), static_cast<std::uint32_t>(i)};
+    for (int shift = 0; shift < 64; shift += kDigit) pass(shift);
+    for (std::size_t i = 0; i < n; ++i) spare[i] = items[from_[i].index];
+    std::copy(spare, spare + n, items);
+    // The visits that follow need the room.
+    std::vector<Entry>().swap(from_);
+    std::vector<Entry>().swap(to_);
+  }
+
+ private:
+  static constexpr std::size_t kFew = 512;
+  static constexpr int kDigit = 11;
+  struct Entry {
+    std::uint64_t key;
+    std::uint32_t index;
+  };
+
+  static std::uint64_t bits(double value) {
+    value += 0.0;  // minus zero equals zero
+    std::uint64_t raw;
+    std::memcpy(&raw, &value, sizeof raw);
+    return raw ^ ((raw >> 63) ? ~std::uint64_t{0} : std::uint64_t{1} << 63);
+  }
+
+  void pass(int shift) {
+    constexpr std::uint64_t mask = (1u << kDigit) - 1;
+    std::size_t count[(1u << kDigit) + 1] = {};
+    for (const Entry& e : from_) ++count[((e.key >> shift) & mask) + 1];
+    if (*std::max_element(count, count + mask + 2) == from_.size()) return;
+    for (std::size_t d = 0; d < mask; ++d) count[d + 1] += count[d];
+    for (const Entry& e : from_) to_[count[(e.key >> shift) & mask]++] = e;
+    from_.swap(to_);
+  }
+
+  std::vector<Entry> from_, to_;
+};
+
+// The items of a node by score, and its lower and upper half, also by score. An item
+// is in the lower half if its position `at` is before the cut.
+struct PairNode {
+  const PairItem *items, *lower, *upper, *end;
+  std::size_t n;
+  std::uint32_t cut;
+};
+
+// Visits every node of the key splits of every segment. `Visit` has
+//   open(begin, n)  before a segment,
+//   split(node)     at every node of many items, the ends not yet carried to the halves,
+//   pair(upper, lower, z, is_far)  for every violated pair that parts at a small node,
+//   close()         after a segment.
+template <typename Visit>
+class PairWalk {
+ public:
+  PairWalk(const PairPlan& plan, const double* weight, double width, Visit& visit)
+      : plan_(plan), weight_(weight), width_(width), visit_(visit) {}
+
+  void run(const double* f) {
+    for (std::size_t s = 0; s < plan_.n_segments; ++s) {
+      const std::size_t begin = plan_.start[s], n = plan_.start[s + 1] - begin;
+      if (items_.size() < n) {
+        items_.resize(n);
+        spare_.resize(n);
+        count_.resize(n + 1);
+      }
+      for (std::size_t p = 0; p < n; ++p) {
+        const std::size_t row = plan_.row[begin + p];
+        const std::uint32_t role = plan_.role[begin + p];
+        items_[p] = {f[row], role & kUpper ? weight_[row] : 0.0, role & kLower ? weight_[row] : 0.0,
+                     static_cast<std::uint32_t>(p), 0, 0, 0, 0};
+      }
+      sort_.run(items_.data(), spare_.data(), n);
+      find_ends(n);
+      visit_.open(begin, n);
+      key_ = plan_.key + begin;
+      node(items_.data(), spare_.data(), 0, n);
+      visit_.close();
+    }
+  }
+
+ private:
+  // One predicate for both directions: a rounded difference is monotone in either
+  // argument, so that both see the same pairs.
+  void find_ends(std::size_t n) {
+    std::uint32_t violated = 0, far = 0, violates = 0, violates_far = 0;
+    for (std::size_t p = 0; p < n; ++p) {
+      PairItem& item = items_[p];
+      while (violated < n && !(violation(item.f, items_[violated].f) > 0.0)) ++violated;
+      while (far < n && !(violation(item.f, items_[far].f) > width_)) ++far;
+      while (violates < n && violation(items_[violates].f, item.f) > 0.0) ++violates;
+      while (violates_far < n && violation(items_[violates_far].f, item.f) > width_) ++violates_far;
+      item.violated = violated;
+      item.far = far;
+      item.violates = violates;
+      item.violates_far = violates_far;
+    }
+  }
+
+  void few(const PairItem* items, std::size_t n) {
+    for (const PairItem* upper = items; upper != items + n; ++upper) {
+      for (const PairItem* lower = items + upper->violated; lower < items + n; ++lower) {
+        if (key_[lower->at] < key_[upper->at] && upper->as_upper * lower->as_lower != 0.0) {
+          visit_.pair(*upper, *lower, violation(upper->f, lower->f), lower >= items + upper->far);
+        }
+      }
+    }
+  }
+
+  void node(PairItem* items, PairItem* spare, std::size_t low, std::size_t high) {
+    if (high - low <= kFew) return few(items, high - low);
+    const std::size_t cut = split(low, high), n = high - low, n_lower = cut - low;
+    if (cut == low) return;
+    PairItem *lower = spare, *upper = spare + n_lower;
+    std::uint32_t count = 0;
+    for (std::size_t p = 0; p < n; ++p) {
+      const bool is_lower = items[p].at < cut;
+      count_[p] = count;
+      *(is_lower ? lower : upper) = items[p];
+      lower += is_lower;
+      upper += !is_lower;
+      count += is_lower;
+    }
+    count_[n] = count;
+    visit_.split({items, spare, spare + n_lower, spare + n, n, static_cast<std::uint32_t>(cut)});
+    for (PairItem* item = spare; item != spare + n_lower; ++item) {
+      for (auto end : kEnds) item->*end = count_[item->*end];
+    }
+    for (PairItem* item = spare + n_lower; item != spare + n; ++item) {
+      for (auto end : kEnds) item->*end -= count_[item->*end];
+    }
+    node(spare, items, low, cut);
+    node(spare + n_lower, items + n_lower, cut, high);
+  }
+
+  // The change of key nearest to the middle; `low` if all keys are equal.
+  std::size_t split(std::size_t low, std::size_t high) const {
+    const std::size_t middle = low + (high - low) / 2;
+    if (middle == low) return low;
+    if (key_[middle - 1] != key_[middle]) return middle;
+    const auto range = std::equal_range(key_ + low, key_ + high, key_[middle]);
+    const std::size_t before = range.first - key_, after = range.second - key_;
+    if (before == low && after == high) return low;
+    if (before == low) return after;
+    if (after == high) return before;
+    return middle - before <= after - middle ? before : after;
+  }
+
+  static constexpr std::size_t kFew = 12;
+  static constexpr std::uint32_t PairItem::*kEnds[] = {
+      &PairItem::violated, &PairItem::far, &PairItem::violates, &PairItem::violates_far};
+
+  const PairPlan& plan_;
+  const double* weight_;
+  double width_;
+  Visit& visit_;
+  const std::int32_t* key_ = nullptr;
+  ScoreSort sort_;
+  std::vector<PairItem> items_, spare_;
+  std::vector<std::uint32_t> count_;
+};
+
+struct PairTotals {
+  double violated;  // weight of the pairs with z > 0
+  double clipped;   // their sum of min(z, width)
+};
+
+// For every row, signed sums over the violated pairs it is part of (plus as the
+// upper row, minus as the lower): `vertex` of the weight, `clipped` of
+// weight x min(z, width), `curved` of weight x z over the pairs with 0 < z <= width.
+// `degree`: weight of its partners of such pairs.
+class ViolationSums {
+ public:
+  ViolationSums(const PairPlan& plan, const double* weight, double width, double* vertex,
+                double* clipped, double* curved, double* degree)
+      : plan_(plan), weight_(weight), width_(std::isinf(width) ? 0.0 : width), vertex_(vertex),
+        clipped_(clipped), curved_(curved), degree_(degree) {}
+
+  PairTotals totals{0.0, 0.0};
+
+  void open(std::size_t begin, std::size_t n) {
+    begin_ = begin;
+    sums_.assign(n, Sums{});
+    if (before_.size() < n + 1) before_.resize(n + 1);
+  }
+
+  void split(const PairNode& node) {
+    sum_up(node, [&](const PairItem& j) { return j.as_lower * (j.at < node.cut); });
+    const Running last = before_[node.n];
+    for (const PairItem* i = node.upper; i != node.end; ++i) {
+      if (i->as_upper == 0.0) continue;
+      const Running &from = before_[i->violated], &to = before_[i->far];
+      const double near = to.weight - from.weight, violated = last.weight - from.weight;
+      const double curved = (1.0 - i->f) * near + (to.score - from.score);
+      const double clipped = curved + width_ * (last.weight - to.weight);
+      sums_[i->at].add(violated, clipped, curved, near);
+      totals.violated += i->as_upper * violated;
+      totals.clipped += i->as_upper * clipped;
+    }
+    sum_up(node, [&](const PairItem& i) { return i.as_upper * (i.at >= node.cut); });
+    for (const PairItem* j = node.lower; j != node.upper; ++j) {
+      if (j->as_lower == 0.0) continue;
+      const Running &from = before_[j->violates_far], &to = before_[j->violates];
+      const double near = to.weight - from.weight;
+      const double curved = (1.0 + j->f) * near - (to.score - from.score);
+      sums_[j->at].add(-to.weight, -curved - width_ * from.weight, -curved, near);
+    }
+  }
+
+  void pair(const PairItem& upper, const PairItem& lower, double z, bool is_far) {
+    const double clipped = is_far ? width_ : z, near = is_far ? 0.0 : 1.0, curved = near * z;
+    const double up = upper.as_upper, low = lower.as_lower;
+    sums_[upper.at].add(low, low * clipped, low * curved, low * near);
+    sums_[lower.at].add(-up, -up * clipped, -up * curved, up * near);
+    const double weight = upper.as_upper * lower.as_lower;
+    totals.violated += weight;
+    totals.clipped += weight * clipped;
+  }
+
+  void close() {
+    for (std::size_t p = 0; p < sums_.size(); ++p) {
+      const std::size_t row = plan_.row[begin_ + p];
+      vertex_[row] += weight_[row] * sums_[p].vertex;
+      clipped_[row] += weight_[row] * sums_[p].clipped;
+      curved_[row] += weight_[row] * sums_[p].curved;
+      degree_[row] += sums_[p].degree;
+    }
+  }
+
+ private:
+  struct Running {
+    double weight = 0.0, score = 0.0;
+  };
+  struct Sums {
+    double vertex = 0.0, clipped = 0.0, curved = 0.0, degree = 0.0;
+    void add(double v, double c, double u, double d) {
+      vertex += v;
+      clipped += c;
+      curved += u;
+      degree += d;
+    }
+  };
+
+  template <typename Counted>
+  void sum_up(const PairNode& node, Counted counted) {
+    Running sum;
+    for (std::size_t p = 0; p < node.n; ++p) {
+      before_[p] = sum;
+      const PairItem& item = node.items[p];
+      const double weight = counted(item);
+      sum.weight += weight;
+      sum.score += weight * item.f;
+    }
+    before_[node.n] = sum;
+  }
+
+  const PairPlan& plan_;
+  const double* weight_;
+  double width_;
+  double *vertex_, *clipped_, *curved_, *degree_;
+  std::size_t begin_ = 0;
+  std::vector<Sums> sums_;
+  std::vector<Running> before_;
+};
+
+// out_i += sum of weight_j values_j over the partners j of row i with 0 < z <= width;
+// `values` and `out` have `n_columns` columns.
+class PartnerSums {
+ public:
+  PartnerSums(const PairPlan& plan, const double* values, double* out, std::size_t n_columns)
+      : plan_(plan), values_(values), out_(out), columns_(n_columns) {}
+
+  void open(std::size_t begin, std::size_t n) {
+    row_ = plan_.row + begin;
+    if (before_.size() < (n + 1) * columns_) before_.resize((n + 1) * columns_);
+  }
+
+  void split(const PairNode& node) {
+    sum_up(node, [&](const PairItem& j) { return j.as_lower * (j.at < node.cut); });
+    for (const PairItem* i = node.upper; i != node.end; ++i) {
+      if (i->as_upper != 0.0) add(row_[i->at], i->violated, i->far);
+    }
+    sum_up(node, [&](const PairItem& i) { return i.as_upper * (i.at >= node.cut); });
+    for (const PairItem* j = node.lower; j != node.upper; ++j) {
+      if (j->as_lower != 0.0) add(row_[j->at], j->violates_far, j->violates);
+    }
+  }
+
+  void pair(const PairItem& upper, const PairItem& lower, double z, bool is_far) {
+    if (is_far) return;
+    add_one(row_[upper.at], lower.as_lower, row_[lower.at]);
+    add_one(row_[lower.at], upper.as_upper, row_[upper.at]);
+  }
+
+  void close() {}
+
+ private:
+  template <typename Counted>
+  void sum_up(const PairNode& node, Counted counted) {
+    double* before = before_.data();
+    std::fill(before, before + columns_, 0.0);
+    for (std::size_t p = 0; p < node.n; ++p, before += columns_) {
+      const PairItem& item = node.items[p];
+      const double weight = counted(item);
+      const double* value = values_ + row_[item.at] * columns_;
+      for (std::size_t c = 0; c < columns_; ++c) before[columns_ + c] = before[c] + weight * value[c];
+    }
+  }
+
+  void add_one(std::size_t row, double weight, std::size_t partner) {
+    for (std::size_t c = 0; c < columns_; ++c) {
+      out_[row * columns_ + c] += weight * values_[partner * columns_ + c];
+    }
+  }
+
+  void add(std::size_t row, std::size_t from, std::size_t to) {
+    const double *first = before_.data() + from * columns_, *last = before_.data() + to * columns_;
+    double* out = out_ + row * columns_;
+    for (std::size_t c = 0; c < columns_; ++c) out[c] += last[c] - first[c];
+  }
+
+  const PairPlan& plan_;
+  const double* values_;
+  double* out_;
+  std::size_t columns_;
+  const std::int32_t* row_ = nullptr;
+  std::vector<double> before_;
+};
+
+}  // namespace shortlist

@@ -1,0 +1,263 @@
+// The dual of the top-k problems, row by row.
+//
+//   max  sum_i alpha_{i,y_i} - 1/2 |W|^2 - sum_i ridge_i/2 |alpha_i|^2,   W = sum_i x_i alpha_i^T
+//
+// sweep():   block-coordinate ascent. A row's block is solved with the others fixed and W
+//            follows. Rows that did not move rest for a growing number of sweeps.
+// propose(): the proximal step of all rows at once for a given W, for Newton's method.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "topk.hpp"
+
+namespace shortlist {
+
+class TopKDual {
+ public:
+  TopKDual(TopKRow row, const std::int32_t* y, const double* c, const double* square,
+           const double* ridge, std::size_t n)
+      : row_(std::move(row)),
+        y_(y, y + n),
+        c_(c, c + n),
+        square_(square, square + n),
+        ridge_(ridge, ridge + n),
+        beta_(n),
+        rest_(n, 0),
+        wait_(n, 0),
+        z_(row_.n_classes()),
+        shifted_(row_.n_classes()) {}
+
+  std::size_t n_rows() const { return y_.size(); }
+  const std::vector<DualEntry>& entries(std::size_t i) const { return beta_[i]; }
+
+  // Visits the rows of `order`; returns how many were not resting. A row that does
+  // not move rests longer and longer, up to `longest` sweeps.
+  template <typename Scores>
+  std::size_t sweep(Scores& scores, const std::int64_t* order, std::size_t count, bool exact,
+                    int longest) {
+    std::size_t visits = 0;
+    for (std::size_t s = 0; s < count; ++s) {
+      const std::size_t i = static_cast<std::size_t>(order[s]);
+      if (wait_[i] > 0) {
+        --wait_[i];
+        continue;
+      }
+      ++visits;
+      const bool moved = visit(scores, i, exact) > 0.0;
+      rest_[i] = moved ? 0 : std::min(longest, 2 * rest_[i] + 1);
+      wait_[i] = rest_[i];
+    }
+    return visits;
+  }
+
+  // Adds over rows first..last: sum alpha_{i,y} and sum ridge_i |alpha_i|^2 to `sums`, and
+  // to losses[t] the sum c_i Phi of the scores times scales[t].
+  template <typename Scores>
+  void evaluate(const Scores& scores, std::size_t first, std::size_t last, const double* scales,
+                std::size_t n_scales, double* losses, double* sums) {
+    const std::int32_t m = row_.n_classes();
+    double* z = z_.data();
+    for (std::size_t i = first; i < last; ++i) {
+      scores.scores(i, z);
+      if (ridge_[i] > 0.0) add_own(beta_[i], y_[i], ridge_[i], z);
+      const double own = z[y_[i]];
+      for (std::int32_t j = 0; j < m; ++j) z[j] -= own;
+      row_.scaled_losses(z, y_[i], c_[i], scales, n_scales, losses);
+      const Sizes size = sizes(beta_[i]);
+      sums[0] += size.sum;
+      sums[1] += ridge_[i] * size.square;
+    }
+  }
+
+  // The proximal step from the present dual point for the model behind `scores`:
+  //   max_alpha  <alpha, e_y - W^T x_i> - gamma/(2 c_i) |alpha - alpha_i|^2 - ridge_i/2 |alpha|^2.
+  // The maximisers are kept aside and their model is added to `sum`. out: losses of the
+  // scores plus ridge_i alpha, proximal values, sum alpha_y, sum ridge_i |alpha|^2.
+  template <typename Scores, typename Model>
+  void propose(const Scores& scores, Model& sum, double gamma, double* out) {
+    start_.assign(1, 0);
+    proposed_.clear();
+    curve_start_.assign(1, 0);
+    curves_.clear();
+    const std::int32_t m = row_.n_classes();
+    double *z = z_.data(), *a = shifted_.data();
+    for (std::size_t i = 0; i < n_rows(); ++i) {
+      const std::int32_t y = y_[i];
+      const double pull = gamma / c_[i], q = pull + ridge_[i];
+      scores.scores(i, z);
+      std::copy(z, z + m, a);
+      add_own(beta_[i], y, -pull, a);
+      TopKRow::margins(a, m, y);
+      row_.solve(a, y, q, c_[i], next_);
+      const std::size_t before = curves_.size();
+      row_.curvature(y, curves_);
+      for (std::size_t e = before; e < curves_.size(); ++e) curves_[e].value /= q;
+      curve_start_.push_back(curves_.size());
+      if (ridge_[i] > 0.0) add_own(next_, y, ridge_[i], z);
+      TopKRow::margins(z, m, y);
+      const Sizes size = sizes(next_);
+      out[0] += c_[i] * row_.loss(z, y);
+      out[1] += linear(a, next_) - 0.5 * q * size.square - 0.5 * pull * sizes(beta_[i]).square;
+      out[2] += size.sum;
+      out[3] += ridge_[i] * size.square;
+      if (!next_.empty()) {
+        difference({}, next_, y);
+        sum.add(i, change_.data(), change_.size());
+      }
+      proposed_.insert(proposed_.end(), next_.begin(), next_.end());
+      start_.push_back(proposed_.size());
+    }
+  }
+
+  // Makes the last proposal the dual point.
+  void accept() {
+    for (std::size_t i = 0; i < n_rows(); ++i) {
+      beta_[i].assign(proposed_.begin() + start_[i], proposed_.begin() + start_[i + 1]);
+    }
+  }
+
+  // Adds the generalised Hessian of the last proposal, classes outside, features inside:
+  // the upper triangle of sum_i J_i (x) x_i x_i^T, J_i from TopKRow::curvature.
+  template <typename V>
+  void hessian(const V* x, std::size_t d, double bias, double* h) {
+    const std::size_t extra = bias == 0.0 ? 0 : 1, width = d + extra;
+    const std::size_t side = width * static_cast<std::size_t>(row_.n_classes());
+    feature_.resize(width);
+    for (std::size_t i = 0; i < n_rows(); ++i) {
+      if (curve_start_[i] == curve_start_[i + 1]) continue;
+      for (std::size_t f = 0; f < d; ++f) feature_[f] = x[i * d + f];
+      if (extra) feature_[d] = bias;
+      for (std::size_t e = curve_start_[i]; e < curve_start_[i + 1]; ++e) {
+        const Curvature& t = curves_[e];
+        double* block = h + static_cast<std::size_t>(t.i) * width * side + t.j * width;
+        for (std::size_t f = 0; f < width; ++f) {
+          const double value = t.value * feature_[f];
+          double* to = block + f * side;
+          for (std::size_t g = t.i == t.j ? f : 0; g < width; ++g) to[g] += value * feature_[g];
+        }
+      }
+    }
+  }
+
+ private:
+  struct Sizes {
+    double sum;     // alpha_y
+    double square;  // |alpha|^2
+  };
+
+  static Sizes sizes(const std::vector<DualEntry>& beta) {
+    double sum = 0.0, square = 0.0;
+    for (const DualEntry& e : beta) {
+      sum += e.value;
+      square += e.value * e.value;
+    }
+    return {sum, square + sum * sum};
+  }
+
+  // z += factor * alpha
+  static void add_own(const std::vector<DualEntry>& beta, std::int32_t y, double factor,
+                      double* z) {
+    for (const DualEntry& e : beta) {
+      z[e.label] -= factor * e.value;
+      z[y] += factor * e.value;
+    }
+  }
+
+  static double linear(const double* a, const std::vector<DualEntry>& beta) {
+    double sum = 0.0;
+    for (const DualEntry& e : beta) sum += e.value * a[e.label];
+    return sum;
+  }
+
+  // Solves block i, or takes a Frank-Wolfe step in it; returns how much the dual rose.
+  template <typename Scores>
+  double visit(Scores& scores, std::size_t i, bool exact) {
+    const std::int32_t m = row_.n_classes(), y = y_[i];
+    const double q = square_[i] + ridge_[i];
+    double *a = z_.data(), *others = shifted_.data();
+    std::vector<DualEntry>& beta = beta_[i];
+    scores.scores(i, a);
+    // Where the quadratic term is lost in rounding, only the vertex is reliable.
+    const bool solve = exact && q * c_[i] > 1e-10;
+    if (solve) {
+      std::copy(a, a + m, others);
+      add_own(beta, y, -square_[i], others);
+      TopKRow::margins(others, m, y);
+      row_.solve(others, y, q, c_[i], next_);
+    }
+    if (ridge_[i] > 0.0) add_own(beta, y, ridge_[i], a);
+    TopKRow::margins(a, m, y);
+    if (!solve) row_.vertex(a, y, c_[i], next_);
+    difference(beta, next_, y);
+    double rise = -linear(a, beta) + linear(a, next_), curve = 0.0;
+    for (const DualEntry& e : change_) curve += q * e.value * e.value;
+    double step = 1.0;
+    if (!solve && curve > rise) step = rise / curve;
+    const double gain = step * (rise - 0.5 * step * curve);
+    if (!(gain > 0.0)) return 0.0;
+    if (step == 1.0) {
+      beta.swap(next_);
+    } else {
+      blend(beta, step);
+      for (DualEntry& e : change_) e.value *= step;
+    }
+    scores.add(i, change_.data(), change_.size());
+    return gain;
+  }
+
+  static DualEntry* find(std::vector<DualEntry>& list, std::int32_t label) {
+    for (DualEntry& e : list) {
+      if (e.label == label) return &e;
+    }
+    return nullptr;
+  }
+
+  // change_ = alpha of `next` minus alpha of `old`.
+  void difference(const std::vector<DualEntry>& old, const std::vector<DualEntry>& next,
+                  std::int32_t y) {
+    change_.clear();
+    double sum = 0.0;
+    for (const DualEntry& e : next) {
+      change_.push_back({e.label, -e.value});
+      sum += e.value;
+    }
+    for (const DualEntry& e : old) {
+      sum -= e.value;
+      if (DualEntry* same = find(change_, e.label)) {
+        same->value += e.value;
+      } else {
+        change_.push_back(e);
+      }
+    }
+    change_.push_back({y, sum});
+  }
+
+  // beta += step (next_ - beta)
+  void blend(std::vector<DualEntry>& beta, double step) {
+    for (DualEntry& e : beta) e.value *= 1.0 - step;
+    for (const DualEntry& e : next_) {
+      if (DualEntry* same = find(beta, e.label)) {
+        same->value += step * e.value;
+      } else {
+        beta.push_back({e.label, step * e.value});
+      }
+    }
+  }
+
+  TopKRow row_;
+  std::vector<std::int32_t> y_;
+  std::vector<double> c_, square_, ridge_;
+  std::vector<std::vector<DualEntry>> beta_;
+  std::vector<int> rest_, wait_;
+  std::vector<double> z_, shifted_, feature_;
+  std::vector<DualEntry> next_, change_, proposed_;
+  std::vector<std::size_t> start_, curve_start_;
+  std::vector<Curvature> curves_;
+};
+
+}  // namespace shortlist

@@ -1,0 +1,96 @@
+// Where the scores of a row come from, and how a change of its dual reaches them.
+#pragma once
+
+#include <cstddef>
+
+#include "rows.hpp"
+#include "topk.hpp"
+
+namespace shortlist {
+
+// W (features x classes) with a constant feature of value `bias` in its last row, unless 0.
+struct LinearModel {
+  double* w;
+  std::size_t m;
+  double bias;
+  std::size_t n_features;
+
+  void start(double* z) const {
+    const double* last = w + n_features * m;
+    for (std::size_t j = 0; j < m; ++j) z[j] = bias == 0.0 ? 0.0 : bias * last[j];
+  }
+
+  void read(std::size_t feature, double value, double* z) const {
+    const double* wf = w + feature * m;
+    for (std::size_t j = 0; j < m; ++j) z[j] += value * wf[j];
+  }
+
+  void write(std::size_t feature, double value, const DualEntry* change, std::size_t count) {
+    double* wf = w + feature * m;
+    for (std::size_t e = 0; e < count; ++e) wf[change[e].label] += value * change[e].value;
+  }
+
+  void finish(const DualEntry* change, std::size_t count) {
+    if (bias != 0.0) write(n_features, bias, change, count);
+  }
+};
+
+template <typename V>
+struct DenseScores {
+  const V* x;
+  LinearModel model;
+
+  void scores(std::size_t i, double* z) const {
+    model.start(z);
+    const V* row = x + i * model.n_features;
+    for (std::size_t f = 0; f < model.n_features; ++f) model.read(f, row[f], z);
+  }
+
+  void add(std::size_t i, const DualEntry* change, std::size_t count) {
+    const V* row = x + i * model.n_features;
+    for (std::size_t f = 0; f < model.n_features; ++f) model.write(f, row[f], change, count);
+    model.finish(change, count);
+  }
+};
+
+template <typename V, typename I>
+struct CsrScores {
+  CsrView<V, I> x;
+  LinearModel model;
+
+  void scores(std::size_t i, double* z) const {
+    model.start(z);
+    for (I p = x.start[i]; p < x.start[i + 1]; ++p) model.read(x.column[p], x.value[p], z);
+  }
+
+  void add(std::size_t i, const DualEntry* change, std::size_t count) {
+    for (I p = x.start[i]; p < x.start[i + 1]; ++p) {
+      model.write(x.column[p], x.value[p], change, count);
+    }
+    model.finish(change, count);
+  }
+};
+
+// Scores kept for all rows (classes x rows); kernel rows of one batch from row `first`.
+struct KernelScores {
+  double* z;
+  const double* kernel;
+  std::size_t first;
+  std::size_t n;
+  std::size_t m;
+
+  void scores(std::size_t i, double* out) const {
+    for (std::size_t j = 0; j < m; ++j) out[j] = z[j * n + i];
+  }
+
+  void add(std::size_t i, const DualEntry* change, std::size_t count) {
+    const double* row = kernel + (i - first) * n;
+    for (std::size_t e = 0; e < count; ++e) {
+      double* to = z + static_cast<std::size_t>(change[e].label) * n;
+      const double value = change[e].value;
+      for (std::size_t r = 0; r < n; ++r) to[r] += value * row[r];
+    }
+  }
+};
+
+}  // namespace shortlist

@@ -1,0 +1,291 @@
+r"""Ordered pairs: problem, dual, and sums over pairs that are never formed.
+
+With :math:`z_{ij} = 1 - f_i + f_j` for every pair (row i should score above row j),
+
+.. math:: P(w) = \tfrac12\|w\|^2 + \sum c_{ij}\,\ell(z_{ij}), \qquad
+          D(\alpha) = \sum\alpha_{ij} - \sum\frac{r}{2c_{ij}}\alpha_{ij}^2
+          - \tfrac12 \Bigl\| \sum\alpha_{ij}(\phi_i - \phi_j) \Bigr\|^2,
+
+with :math:`0 \le \alpha_{ij}` (:math:`\le c_{ij}` for the hinge). A model proposes the
+dual point :math:`\alpha_{ij} = c_{ij}\,\kappa\,\min([z_{ij}]_+, \mu)`: the slope of the
+squared hinge (:math:`\kappa = 2, \mu = \infty`) or of a hinge rounded on a width
+:math:`\mu = 1/\kappa`. Everything a solver needs of it are sums per row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .. import _core
+from .losses import Loss
+from .spaces import Point, Space
+
+_UPPER, _LOWER = 1, 2
+
+
+@dataclass(frozen=True)
+class PairPlan:
+    """Which rows are compared: segments of items by rising key.
+
+    A pair is an upper and a lower item of one segment, the upper with the larger
+    key. The arrays are those of ``_core``.
+    """
+
+    start: np.ndarray
+    key: np.ndarray
+    role: np.ndarray
+    row: np.ndarray
+
+    @property
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Arguments of the compiled functions."""
+        return self.start, self.key, self.role, self.row
+
+
+def plan_pairs(y: np.ndarray, group: np.ndarray, max_rank_distance: int | None) -> PairPlan:
+    """List the rows so that all pairs of one group with different `y` are compared.
+
+    Parameters
+    ----------
+    y : ndarray
+        Targets.
+    group : ndarray of int
+        Group of every row.
+    max_rank_distance : int or None
+        Keep pairs at most that many ranks apart. Ranks are dense: equal targets share
+        one, and the next target of the group has the next.
+
+    Returns
+    -------
+    PairPlan
+        Segments with at least two different keys; none if there is no pair.
+    """
+    row = np.lexsort((y, group))
+    new_group = _changes(group[row])
+    new_rank = _changes(y[row]) | new_group
+    group_of = np.cumsum(new_group) - 1
+    rank = np.cumsum(new_rank) - 1
+    rank -= rank[new_group][group_of]
+    both = np.full(len(row), _UPPER | _LOWER, dtype=np.uint8)
+    if max_rank_distance is None or max_rank_distance > rank.max():
+        return _segments(group_of, rank, both, row)
+    # Blocks of max_rank_distance ranks: inside a block all pairs count. Between a
+    # block and the next those count whose upper offset is at most the lower one.
+    block, offset = np.divmod(rank, max_rank_distance)
+    segment = np.cumsum(_changes(block) | new_group) - 1
+    follows = np.append(~new_group[1:] & (block[1:] == block[:-1] + 1), False)
+    has_next = np.zeros(segment[-1] + 1, dtype=bool)
+    has_next[segment[follows]] = True
+    lower = np.flatnonzero(has_next[segment])
+    upper = np.flatnonzero(block > 0)
+    n_segments = segment[-1] + 1
+    return _segments(
+        np.concatenate([segment, n_segments + segment[lower], n_segments + segment[upper] - 1]),
+        np.concatenate([offset, -2 * offset[lower], 1 - 2 * offset[upper]]),
+        np.concatenate(
+            [
+                both,
+                np.full(len(lower), _LOWER, dtype=np.uint8),
+                np.full(len(upper), _UPPER, dtype=np.uint8),
+            ]
+        ),
+        np.concatenate([row, row[lower], row[upper]]),
+    )
+
+
+def _changes(values: np.ndarray) -> np.ndarray:
+    changed = np.ones(len(values), dtype=bool)
+    np.not_equal(values[1:], values[:-1], out=changed[1:])
+    return changed
+
+
+def _segments(segment: np.ndarray, key: np.ndarray, role: np.ndarray, row: np.ndarray) -> PairPlan:
+    order = np.lexsort((key, segment))
+    start = np.flatnonzero(_changes(segment[order]))
+    end = np.append(start[1:], len(order))
+    low, high = key[order[start]], key[order[end - 1]]
+    keep = np.repeat(low != high, end - start)
+    order = order[keep]
+    sizes = (end - start)[low != high]
+    return PairPlan(
+        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        key[order].astype(np.int32),
+        role[order],
+        row[order].astype(np.int32),
+    )
+
+
+@dataclass(frozen=True)
+class PairSums:
+    r"""Sums over the violated pairs at some scores.
+
+    Attributes
+    ----------
+    vertex : ndarray
+        :math:`A^T s` for the vertex :math:`s_{ij} = c_{ij} [z_{ij} > 0]`.
+    violated : float
+        Sum of that vertex.
+    net : ndarray
+        :math:`A^T\alpha` for the proposed dual point.
+    total : float
+        Sum of that dual point.
+    curved : ndarray
+        The part of `net` that comes from pairs whose loss is curved here.
+    degree : ndarray
+        Weight of the partners of every row whose loss is curved here.
+    """
+
+    vertex: np.ndarray
+    violated: float
+    net: np.ndarray
+    total: float
+    curved: np.ndarray
+    degree: np.ndarray
+
+    def hinge(self, f: np.ndarray) -> float:
+        """Sum of the hinge losses, given the scores."""
+        return self.violated - float(self.vertex @ f)
+
+    def slack(self, f: np.ndarray) -> float:
+        """Sum of alpha times z, given the scores."""
+        return self.total - float(self.net @ f)
+
+
+class PairProblem:
+    """Loss x pairs x space.
+
+    Parameters
+    ----------
+    space : Space
+        Where models live; its rows are the rows of `y`.
+    y : ndarray
+        Targets.
+    group : ndarray of int
+        Rows are compared inside a group.
+    weight : ndarray
+        Multiplicity of every row, positive.
+    C : float
+        Weight of the loss against the norm.
+    loss : Loss
+        Loss of a pair.
+    max_rank_distance : int or None
+        Keep pairs at most that many ranks apart.
+    normalize : bool
+        Whether the pairs share a total weight of C times the number of rows that
+        are part of a pair, or weigh C each.
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        y: np.ndarray,
+        group: np.ndarray,
+        weight: np.ndarray,
+        C: float,
+        loss: Loss,
+        max_rank_distance: int | None = None,
+        normalize: bool = True,
+    ) -> None:
+        self.space = space
+        self.y = y
+        self.group = group
+        self.weight = weight
+        self.loss = loss
+        self.max_rank_distance = max_rank_distance
+        self.plan = plan_pairs(y, group, max_rank_distance)
+        self.c = 1.0
+        self.n_pairs = 0.0
+        if len(self.plan.row):
+            f, vertex, net, curved, degree = np.zeros((5, len(y)))
+            self.n_pairs, _ = _core.violation_sums(
+                *self.plan.arrays, weight, f, np.inf, vertex, net, curved, degree
+            )
+            compared = float(weight[degree > 0.0].sum())
+            self.c = C * compared / self.n_pairs if normalize else C
+
+    @property
+    def offers(self) -> frozenset[str]:
+        """Capabilities that solvers may need."""
+        return frozenset(
+            {"sum over pairs"} | ({"sum over hinged pairs"} if self.loss.bounded else set())
+        )
+
+    def take(self, index: np.ndarray) -> PairProblem:
+        """Return the problem of some rows, its pairs weighing as much as all of them."""
+        part = PairProblem(
+            self.space.take(index),
+            self.y[index],
+            self.group[index],
+            self.weight[index],
+            1.0,
+            self.loss,
+            self.max_rank_distance,
+            normalize=False,
+        )
+        if part.n_pairs:
+            part.c = self.value_at_zero / part.n_pairs
+        return part
+
+    @property
+    def value_at_zero(self) -> float:
+        """Primal value of the zero model: every pair has loss 1."""
+        return self.c * self.n_pairs
+
+    def zero(self) -> Point:
+        """Return the zero model."""
+        return Point(self.space, np.zeros(self.space.size), np.zeros(self.space.n_rows))
+
+    def lift(self, v: np.ndarray) -> Point:
+        """Return the model of a dual point, given as its sums per row."""
+        return Point(self.space, self.space.lift(v))
+
+    def curvature(self, width: float) -> float:
+        """Second derivative of the loss inside the curved zone of this width."""
+        return 1.0 / width if self.loss.bounded else 1.0 / self.loss.ridge
+
+    def sums(self, f: np.ndarray, width: float) -> PairSums:
+        """Sum over the pairs at scores `f`, with the hinge rounded on `width`."""
+        vertex, net, curved, degree = np.zeros((4, len(f)))
+        violated, total = _core.violation_sums(
+            *self.plan.arrays, self.weight, f, width, vertex, net, curved, degree
+        )
+        vertex *= self.c
+        slope = self.c * self.curvature(width)
+        net *= slope
+        curved *= slope
+        return PairSums(vertex, self.c * violated, net, slope * total, curved, degree)
+
+    def partners(self, f: np.ndarray, width: float, values: np.ndarray) -> np.ndarray:
+        """Weighted sum of `values` over the partners counted in ``degree``."""
+        out = np.zeros_like(values)
+        columns = (len(values), -1)
+        _core.partner_sums(
+            *self.plan.arrays,
+            self.weight,
+            f,
+            width,
+            np.ascontiguousarray(values).reshape(columns),
+            out.reshape(columns),
+        )
+        return out
+
+    def laplacian(
+        self, f: np.ndarray, width: float, degree: np.ndarray, values: np.ndarray
+    ) -> np.ndarray:
+        """Product of the second derivative of the loss in `f` with `values`."""
+        column = (slice(None),) + (None,) * (values.ndim - 1)
+        out = degree[column] * values - self.partners(f, width, values)
+        out *= (self.c * self.curvature(width) * self.weight)[column]
+        return out
+
+    def primal(self, point: Point, sums: PairSums) -> float:
+        """Objective of a model."""
+        loss = sums.hinge(point.f) if self.loss.bounded else 0.5 * sums.slack(point.f)
+        return 0.5 * point.dot(point) + loss
+
+    def dual(self, point: Point, sums: PairSums, model: Point) -> float:
+        """Dual value of the point proposed at `point`, whose own model is `model`."""
+        conjugate = 0.0 if self.loss.bounded else 0.5 * sums.slack(point.f)
+        return sums.total - conjugate - 0.5 * model.dot(model)

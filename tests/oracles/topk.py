@@ -1,0 +1,98 @@
+"""Top-k problems written out plainly: the loss by sorting, the optimum by cvxpy."""
+
+import cvxpy as cp
+import numpy as np
+
+from .top import solve_cvxpy
+
+
+def padded(rho, m):
+    """The first m weights, zeros where there are fewer."""
+    return np.concatenate([rho, np.zeros(m)])[:m]
+
+
+def loss(scores, y, rho, *, pseudo=False):
+    """The loss of one row, straight from its definition."""
+    a = 1.0 + scores - scores[y]
+    a[y] = 0.0
+    if pseudo:
+        a = np.delete(a, y)
+    a = np.sort(a)[::-1]
+    return max(0.0, float(padded(rho, len(a)) @ a))
+
+
+def objective(W, X, y, rho, *, C, weight=None, pseudo=False):
+    weight = np.ones(len(y)) if weight is None else np.asarray(weight, dtype=float)
+    losses = [loss(s, t, rho, pseudo=pseudo) for s, t in zip(X @ W, y, strict=True)]
+    return 0.5 * np.sum(W * W) / (C * weight.sum()) + weight @ losses / weight.sum()
+
+
+def optimum(X, y, rho, *, C, smoothing=0.0, pseudo=False, weight=None):
+    """Optimal value of the mean form; ``sum_j rho_j a_(j)`` as sums of the largest."""
+    n, d = X.shape
+    m = int(y.max()) + 1
+    weight = np.ones(n) if weight is None else np.asarray(weight, dtype=float)
+    drops = padded(rho, m) - np.append(padded(rho, m)[1:], 0.0)
+    W = cp.Variable((d, m))
+    scores = X @ W
+    total = 0.0
+    if smoothing > 0.0:
+        Z = cp.Variable((n, m))
+        total += weight @ cp.sum(cp.square(scores - Z), axis=1) / (2.0 * smoothing)
+        scores = Z
+    for i in range(n):
+        others = np.delete(np.arange(m), y[i])
+        a = 1.0 + scores[i, others] - scores[i, y[i]]
+        if not pseudo:
+            a = cp.hstack([a, 0.0])
+        terms = [
+            drops[l] * (cp.sum_largest(a, l + 1) if l + 1 < a.shape[0] else cp.sum(a))
+            for l in range(m)
+            if drops[l] > 0.0
+        ]
+        total += weight[i] * cp.pos(cp.sum(cp.hstack(terms)))
+    value = 0.5 * cp.sum_squares(W) / (C * weight.sum()) + total / weight.sum()
+    return solve_cvxpy(cp.Problem(cp.Minimize(value)))
+
+
+def blocks(a, y, q, c, rho, *, pseudo=False):
+    """Solve many blocks with the same `rho` and `y` as one separable QP.
+
+    beta = M rho with M >= 0, column sums zeta, row sums at most zeta: the permutahedron.
+    """
+    count, m = a.shape
+    k = len(rho)
+    share = [cp.Variable((count, m), nonneg=True) for _ in range(k)]
+    zeta = cp.Variable(count)
+    beta = sum(rho[l] * share[l] for l in range(k))
+    others = np.delete(np.arange(m), y)
+    constraints = [zeta >= 0, zeta <= 1]
+    constraints += [cp.sum(part, axis=1) == zeta for part in share]
+    rows = sum(share)
+    constraints += [rows[:, j] <= zeta for j in range(m)]
+    if pseudo:
+        constraints += [part[:, y] == 0 for part in share]
+    b = beta[:, others]
+    value = cp.sum(cp.multiply(a[:, others] * c[:, None], b))
+    curve = q * c * c
+    value -= 0.5 * cp.sum(cp.multiply(curve[:, None], cp.square(b)))
+    value -= 0.5 * cp.sum(cp.multiply(curve, cp.square(cp.sum(b, axis=1))))
+    solve_cvxpy(cp.Problem(cp.Maximize(value), constraints))
+    out = np.zeros((count, m))
+    out[:, others] = b.value * c[:, None]
+    return out
+
+
+def block_value(beta, a, y, q):
+    others = np.delete(np.arange(len(a)), y)
+    b = beta[others]
+    return a[others] @ b - 0.5 * q * (b @ b + b.sum() ** 2)
+
+
+def block_gap(beta, a, y, q, c, rho, *, pseudo=False):
+    """How much a vertex of the domain could still raise the linearised block."""
+    others = np.delete(np.arange(len(a)), y)
+    slope = a[others] - q * (beta[others] + beta[others].sum())
+    full = np.sort(slope if pseudo else np.append(slope, 0.0))[::-1]
+    best = max(0.0, c * float(padded(rho, len(full)) @ full))
+    return best - slope @ beta[others]

@@ -204,7 +204,10 @@ def test_collapse_names_the_row_and_the_remedies(small):
         ({"k": True}, "k=True"),
         ({"k": 46}, r"k=46 exceeds the 45 negatives.*smaller k"),
         ({"loss": "log"}, "loss must be one of 'squared_hinge', 'hinge'"),
-        ({"solver": "smo"}, r"solver='smo' cannot be used.*'auto', 'newton', 'accelerated'"),
+        (
+            {"solver": "simplex"},
+            r"solver='simplex' cannot be used.*'auto', 'newton', 'accelerated'",
+        ),
         ({"tol": 0.0}, "tol=0.0"),
         ({"max_iter": 0}, "max_iter=0"),
         ({"max_iter": 2.5}, "max_iter=2.5"),

@@ -136,7 +136,7 @@ def _between(problem: TopProblem, best: _Point, far: _Point) -> _Point:
 
 
 def _start(problem: TopProblem) -> _Point:
-    """Difference of the class means, at the best of a few lengths."""
+    """Difference of the class means, at the best of a few lengths, or the last model."""
     w = problem.signed_sum(
         problem.positive_weight / problem.positive_weight.sum(),
         problem.negative_weight / problem.negative_weight.sum(),
@@ -150,7 +150,9 @@ def _start(problem: TopProblem) -> _Point:
         primal, t = problem.primal(*model)
         return _Point(*model, t, primal)
 
-    points = (point(longest * shrink) for shrink in (1.0, 0.3, 0.1, 0.03))
+    points = [point(longest * shrink) for shrink in (1.0, 0.3, 0.1, 0.03)]
+    if problem.start is not None:
+        points.append(_evaluate(problem, problem.start))
     return min(points, key=lambda p: p.primal)
 
 

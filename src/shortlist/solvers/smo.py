@@ -40,9 +40,8 @@ from ..problems.top_kernel import (
     sparse_start,
 )
 from .solution import KernelSolution
+from .working_set import fill_caps, largest, sample_order, steepest
 
-_SAMPLE = 1500
-_GROWTH = 4
 _SAMPLE_TOL = 1e-2
 _FORMS = {"open": 0, "norm": 1, "tied": 2, "priced": 3}
 _JOIN = 500
@@ -86,7 +85,7 @@ class _Rounds:
         self.problem = problem
         self.monitor = monitor
         if problem.rows is None:
-            self.order, self.levels = _sample_order(problem)
+            self.order, self.levels = sample_order(problem)
         else:
             self.order = problem.rows.order
             self.levels = [len(self.order)]
@@ -360,17 +359,17 @@ class _Rounds:
             level_b = float(slope_b[inside].max())
         use_a = np.flatnonzero((alpha > 0.0) | (slope_a > level_a))
         use_b, new_b = np.flatnonzero(inside), np.flatnonzero(~inside & (slope_b < level_b))
-        new_b = _largest(new_b, -slope_b[new_b], max(_JOIN, len(use_a) + len(use_b)))
+        new_b = largest(new_b, -slope_b[new_b], max(_JOIN, len(use_a) + len(use_b)))
         use_b = np.concatenate([use_b, new_b])
         self._crowded = len(use_a) + len(use_b) > self._most
         if self._crowded:
             quarter = max(1, self._most // 4)
-            use_a = _ends(slope_a, alpha < self._upper, alpha > 0.0, quarter)
+            use_a = steepest(slope_a, alpha < self._upper, alpha > 0.0, quarter)
             below = np.ones(len(beta), dtype=bool)
             if self.capped:
                 level = terms.threshold.level(beta, terms.negative_weight)
                 below = beta < terms.negative_weight * level * (1.0 - 1e-12)
-            use_b = _ends(slope_b, inside, below, quarter)
+            use_b = steepest(slope_b, inside, below, quarter)
         return np.sort(use_a), np.sort(use_b)
 
     def _load(self, use_a: np.ndarray, use_b: np.ndarray) -> _Working:
@@ -452,51 +451,3 @@ class _Rounds:
         scores[self.order] = self._best_scores[0]
         problem.rows = self.cache
         return KernelSolution.of(problem, DualPoint(alpha, beta), self._best, scores)
-
-
-def fill_caps(beta: np.ndarray, cap: np.ndarray, ranking: np.ndarray) -> None:
-    """Cut `beta` at `cap` and put what is cut off first on the rows in use, then by rank."""
-    total = float(beta.sum())
-    np.minimum(beta, cap, out=beta)
-    used = beta > 0.0
-    for rows in (ranking[used[ranking]], ranking[~used[ranking]]):
-        room = cap[rows] - beta[rows]
-        missing = total - float(beta.sum())
-        beta[rows] += np.clip(missing - (np.cumsum(room) - room), 0.0, room)
-
-
-def _sample_order(problem: KernelTopProblem) -> tuple[np.ndarray, list[int]]:
-    """Order of the rows, and how many of them each level uses."""
-    others = problem.negative[~np.isin(problem.negative, problem.positive)]
-    n = len(problem.positive) + len(others)
-    if problem.kernel.precomputed:
-        # No entry has to be computed, and in their own order none has to be copied.
-        return np.sort(np.concatenate([problem.positive, others])), [n]
-    if n <= 2 * _SAMPLE:
-        return np.concatenate([problem.positive, others]), [n]
-    rng = np.random.default_rng(problem.seed)
-    positive = rng.permutation(problem.positive)
-    negative = rng.permutation(others)
-    sizes = [n]
-    while sizes[0] > 2 * _SAMPLE:
-        sizes.insert(0, sizes[0] // _GROWTH)
-    order, levels, done_p, done_n = [], [], 0, 0
-    for size in sizes:
-        p = min(len(positive), max(round(len(positive) * size / n), min(200, size // 2)))
-        q = min(len(negative), max(round(len(negative) * size / n), min(200, size // 2)))
-        order += [positive[done_p:p], negative[done_n:q]]
-        done_p, done_n = p, q
-        levels.append(p + q)
-    return np.concatenate(order), levels
-
-
-def _ends(slope: np.ndarray, up: np.ndarray, down: np.ndarray, count: int) -> np.ndarray:
-    """Steepest variables that can go up and those that can go down, `count` of each."""
-    up, down = np.flatnonzero(up), np.flatnonzero(down)
-    return np.union1d(_largest(up, slope[up], count), _largest(down, -slope[down], count))
-
-
-def _largest(index: np.ndarray, values: np.ndarray, count: int) -> np.ndarray:
-    if len(index) <= count:
-        return index
-    return index[np.argpartition(-values, count - 1)[:count]]

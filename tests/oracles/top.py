@@ -5,7 +5,11 @@ import numpy as np
 
 
 def solve_cvxpy(problem: cp.Problem) -> float:
-    value = problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
+    tight = {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
+    try:
+        value = problem.solve(solver=cp.CLARABEL, **tight)
+    except cp.SolverError:  # gives up on tight tolerances now and then
+        value = problem.solve(solver=cp.CLARABEL)
     assert problem.status in ("optimal", "optimal_inaccurate")
     return float(value)
 

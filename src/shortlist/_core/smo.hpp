@@ -215,6 +215,8 @@ class PairSolver {
       const Best best = partner(up.at, true, true, true);
       return best.gain > 0.0 && move(up.at, best.with);
     }
+    // With nothing left to scale the scale has no direction: the optimum is zero.
+    if (!(q.total > 1e-150)) return false;
     const bool mixed = q.mode == Cap::priced;
     const double scale = (q.price * q.m - bf) / q.total;
     const Extreme& up = mixed && up_beta.value > up_alpha.value ? up_beta : up_alpha;

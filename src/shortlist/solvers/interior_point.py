@@ -43,12 +43,14 @@ class Pair:
     a: np.ndarray
     b: np.ndarray
     weight: np.ndarray
+    reach: float = 1.0  # how much of `a` one step may take away
     da: np.ndarray = field(default_factory=lambda: np.empty(0))
     db: np.ndarray = field(default_factory=lambda: np.empty(0))
 
     def length(self) -> float:
         """Longest step that keeps both sides non-negative."""
-        worst = min(float((self.da / self.a).min()), float((self.db / self.b).min()))
+        fall = float((self.da / self.a).min()) / self.reach
+        worst = min(fall, float((self.db / self.b).min()))
         return np.inf if worst >= 0.0 else -1.0 / worst
 
     def product(self, step: float = 0.0) -> float:

@@ -47,7 +47,9 @@ class QuantileInteriorPoint(InteriorPoint):
             m = 2.0 * level
             self._eta_zeta = Pair(weight * m - beta, zeta, self._even)
             self._pairs.append(self._eta_zeta)
-        self._level = Pair(np.array([m]), np.array([0.5 * self._budget]), np.ones(1))
+        # The slacks of the square are curved in the level: it may not fall far at once.
+        reach = 0.8 if self._square else 1.0
+        self._level = Pair(np.array([m]), np.array([0.5 * self._budget]), np.ones(1), reach)
         self._pairs.append(self._level)
 
     @property

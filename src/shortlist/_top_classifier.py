@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -32,7 +33,7 @@ class CollapsedWarning(UserWarning):
     """The optimal model is zero: every row gets the same score."""
 
 
-class TopClassifier(ClassifierMixin, BaseEstimator):
+class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
     """Base of the estimators: a subclass says what its threshold is."""
 
     def __init__(
@@ -70,17 +71,17 @@ class TopClassifier(ClassifierMixin, BaseEstimator):
         self.verbose = verbose
         self.callback = callback
 
+    @abstractmethod
     def _threshold(self, data: BinaryData) -> tuple[Threshold, np.ndarray]:
         """Return the threshold and the rows it is taken over."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _offset(self, solution: Solution | KernelSolution, problem: Any) -> float:
         """Return what `decision_function` subtracts, and set the threshold's attributes."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _collapsed(self, row: int) -> str:
         """Explain a zero model; `row` weighs most among those of the threshold."""
-        raise NotImplementedError
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model.

@@ -164,20 +164,31 @@ class BalancedProjection {
     return lambda_ + nu_ + excess;
   }
 
-  // max sum_j p_j b_j over 0 <= p <= cap, sum p = 1: the limit of G's last two terms at S = 0.
+  // max sum_j p_j b_j over 0 <= p <= cap, sum p = 1: the limit of G's last two terms at
+  // S = 0. Halves are taken or split like the breakpoints above, so in linear time too.
   double top_mean() const {
     std::vector<std::size_t> order(n_b_);
     for (std::size_t j = 0; j < n_b_; ++j) order[j] = j;
-    std::sort(order.begin(), order.end(),
-              [this](std::size_t i, std::size_t j) { return b_[i] > b_[j]; });
     double left = 1.0, mean = 0.0;
-    for (std::size_t j : order) {
-      const double share = std::min(left, cap_[j]);
-      mean += share * b_[j];
-      left -= share;
-      if (left <= 0.0) break;
+    auto first = order.begin(), last = order.end();
+    while (last - first > 1) {
+      auto middle = first + (last - first) / 2;
+      std::nth_element(first, middle, last,
+                       [this](std::size_t i, std::size_t j) { return b_[i] > b_[j]; });
+      double share = 0.0, part = 0.0;
+      for (auto p = first; p != middle; ++p) {
+        share += cap_[*p];
+        part += cap_[*p] * b_[*p];
+      }
+      if (share > left) {
+        last = middle;
+      } else {
+        left -= share;
+        mean += part;
+        first = middle;
+      }
     }
-    return mean;
+    return mean + left * b_[*first];
   }
 
   double bound(std::size_t i) const {

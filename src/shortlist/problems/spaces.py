@@ -73,8 +73,28 @@ class Point:
         return self.space.inner(self, other)
 
 
-class LinearSpace:
-    """Weights of the features.
+class FeatureSpace:
+    """Weights of the features, wherever the training rows are.
+
+    Parameters
+    ----------
+    n_rows : int
+        Number of training rows.
+    size : int
+        Number of features.
+    """
+
+    def __init__(self, n_rows: int, size: int) -> None:
+        self.n_rows = n_rows
+        self.size = size
+
+    def inner(self, p: Point, q: Point) -> float:
+        """Return the inner product of two models."""
+        return float(p.u @ q.u)
+
+
+class LinearSpace(FeatureSpace):
+    """Weights of the features, with the training rows at hand.
 
     Parameters
     ----------
@@ -83,9 +103,8 @@ class LinearSpace:
     """
 
     def __init__(self, rows: Rows) -> None:
+        super().__init__(rows.n_rows, rows.n_features)
         self.rows = rows
-        self.n_rows = rows.n_rows
-        self.size = rows.n_features
 
     def take(self, index: np.ndarray) -> LinearSpace:
         """Return the same space seen from some of the rows."""
@@ -98,10 +117,6 @@ class LinearSpace:
     def scores(self, u: np.ndarray) -> np.ndarray:
         """Return the scores of the training rows."""
         return self.rows.scores(u)
-
-    def inner(self, p: Point, q: Point) -> float:
-        """Return the inner product of two models."""
-        return float(p.u @ q.u)
 
 
 class KernelSpace:

@@ -105,7 +105,8 @@ def test_laplacian_is_the_second_derivative():
     f, direction, h = random.normal(size=30), random.normal(size=30), 1e-6
     up, down = (problem.sums(scored(problem, f + s * h * direction), 0.5).net for s in (1, -1))
     degree = problem.sums(scored(problem, f), 0.5).degree
-    product = problem.laplacian(f, 0.5, degree, direction)
+    product = problem.laplacian(f, 0.5, direction, degree)
+    np.testing.assert_allclose(problem.laplacian(f, 0.5, direction), product, rtol=1e-12)
     np.testing.assert_allclose(product, (down - up) / (2 * h), rtol=1e-4, atol=1e-4)
 
 

@@ -344,9 +344,13 @@ class PairProblem:
             self.max_rank_distance,
             normalize=False,
         )
-        if part.n_pairs:
-            part.c = self.value_at_zero / part.n_pairs
-        return part
+        return part.weighing(self.value_at_zero)
+
+    def weighing(self, value: float) -> PairProblem:
+        """Give the pairs this weight in all, and return the problem."""
+        if self.n_pairs:
+            self.c = value / self.n_pairs
+        return self
 
     def sample(self, count: int) -> PairProblem:
         """Return the problem of about `count` of the rows; of all where there are no more."""
@@ -404,17 +408,25 @@ class PairProblem:
         return out
 
     def laplacian(
-        self, f: np.ndarray, width: float, degree: np.ndarray, values: np.ndarray
+        self, f: np.ndarray, width: float, values: np.ndarray, degree: np.ndarray | None = None
     ) -> np.ndarray:
-        """Product of the second derivative of the loss in `f` with `values`."""
+        """Product of the second derivative of the loss in `f` with `values`.
+
+        `degree` is that of the sums at `f`; without it a further column finds it.
+        """
         column = (slice(None),) + (None,) * (values.ndim - 1)
-        out = degree[column] * values - self.partners(f, width, values)
+        if degree is None:
+            both = self.partners(f, width, np.column_stack([np.ones(len(f)), values]))
+            degree, partners = both[:, 0], both[:, 1:].reshape(values.shape)
+        else:
+            partners = self.partners(f, width, values)
+        out = degree[column] * values - partners
         out *= (self.c * self.curvature(width) * self.weight)[column]
         return out
 
     def bend(self, sums: PairSums, step: Point) -> tuple[Point, float]:
         """Return the second derivative of the loss times `step`, and its product with it."""
-        curved = self.laplacian(sums.point.f, sums.width, sums.degree, step.f)
+        curved = self.laplacian(sums.point.f, sums.width, step.f, sums.degree)
         return Point(self.space, self.space.lift(curved)), float(curved @ step.f)
 
 
@@ -423,14 +435,19 @@ def pair_weight(C: float, compared: float, n_pairs: float, normalize: bool) -> f
     return C * compared / n_pairs if normalize else C
 
 
-def sample_rows(group: np.ndarray, count: int) -> np.ndarray:
+def small_groups(n_rows: int, n_groups: int, count: int) -> bool:
+    """Whether `count` rows are best drawn as whole groups: pairs lie inside groups."""
+    return n_rows / n_groups <= count / 10
+
+
+def sample_rows(group: np.ndarray, count: int, whole: bool | None = None) -> np.ndarray:
     """Draw about `count` rows with many pairs among them: whole groups where they are small."""
     n = len(group)
     if n <= count:
         return np.arange(n)
     random = np.random.default_rng(0)
     n_groups = int(group.max()) + 1
-    if n / n_groups <= count / 10:
+    if small_groups(n, n_groups, count) if whole is None else whole:
         chosen = np.zeros(n_groups, dtype=bool)
         chosen[random.permutation(n_groups)[: max(1, round(n_groups * count / n))]] = True
         return np.flatnonzero(chosen[group])

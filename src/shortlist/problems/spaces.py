@@ -8,7 +8,7 @@ pairwise feature is another space.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -38,11 +38,15 @@ class Space(Protocol):
 
 
 class Point:
-    """A model with the scores of the training rows, computed when first asked for."""
+    """A model with the scores of the training rows, computed when first asked for.
+
+    The space is a :class:`Space`, or a bare :class:`FeatureSpace` where nobody asks for
+    scores.
+    """
 
     __slots__ = ("_f", "space", "u")
 
-    def __init__(self, space: Space, u: np.ndarray, f: np.ndarray | None = None) -> None:
+    def __init__(self, space: Any, u: np.ndarray, f: np.ndarray | None = None) -> None:
         self.space = space
         self.u = u
         self._f = f

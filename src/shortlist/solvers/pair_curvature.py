@@ -83,8 +83,7 @@ class PairCurvature:
         if sample is None:
             return None
         point = sums.point if sample is self.problem else Point(sample.space, sums.point.u)
-        degree = sample.sums(point, sums.width).degree
-        matrix = self._X.T @ sample.laplacian(point.f, sums.width, degree, self._X)
+        matrix = self._X.T @ sample.laplacian(point.f, sums.width, self._X)
         matrix *= sharpen
         matrix.flat[:: len(matrix) + 1] += 1.0
         try:

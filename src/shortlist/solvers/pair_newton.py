@@ -100,8 +100,7 @@ def _minimise(problem: Pairs, monitor: Monitor) -> tuple[Point, float]:
 
 def _start(problem: Pairs, monitor: Monitor) -> tuple[Point, float]:
     n_rows = problem.space.n_rows
-    linear = isinstance(problem.space, FeatureSpace)
-    if linear and n_rows >= _SAMPLE_FROM:
+    if isinstance(problem.space, FeatureSpace) and n_rows >= _SAMPLE_FROM:
         part = problem.sample(n_rows // 10)
         if part.n_pairs:
             rehearsal = Monitor(max(monitor.tol, _SAMPLE_TOL), monitor.max_iter, monitor.time_limit)

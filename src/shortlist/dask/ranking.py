@@ -141,7 +141,7 @@ class RankSVM(LazyPredict, ranking.RankSVM):
         model, count = delayed(self, traverse=False), delayed(_count, pure=False)
         counted = [count(model, *block) for block in blocks]
         counts, *groups = dask.compute(
-            reduce_blocks([each[0] for each in counted], lambda parts: np.sum(parts, axis=0)),
+            reduce_blocks([each[0] for each in counted], np.sum, axis=0),
             *[each[1] for each in counted],
         )
         _check_whole([PartFacts(each, len(each), 0.0, 0.0) for each in groups], qid is None)

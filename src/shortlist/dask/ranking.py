@@ -178,7 +178,7 @@ def _check_whole(known: list[PartFacts] | tuple[PartFacts, ...], one_group: bool
     groups, count = np.unique(labels, return_counts=True)
     split = count > 1
     if split.any():
-        group = groups[split][0]
+        group = groups[split].tolist()[0]
         where = [i for i in filled if (known[i].groups == group).any()]
         raise ValueError(
             f"qid={group!r} has rows in partitions {where[0]} and {where[1]}, and "

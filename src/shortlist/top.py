@@ -14,6 +14,7 @@ from ._top_classifier import CollapsedWarning, TopClassifier
 from .certificate import Check
 from .problems.kernels import KernelFunction
 from .problems.losses import LOSSES
+from .problems.sweeps import ArrayScores
 from .problems.thresholds import SurrogateQuantile, TopMean
 from .solvers.solution import KernelSolution, Solution
 
@@ -392,12 +393,15 @@ class PatMat(TopClassifier):
     def _offset(self, solution: Solution | KernelSolution, problem: Any) -> float:
         self.threshold_ = float(solution.threshold)
         if isinstance(solution, KernelSolution):
-            scores = solution.scores[problem.negative]
+            scores: Any = ArrayScores(
+                solution.scores[problem.negative], problem.negative_weight, problem.threshold
+            )
         else:
-            scores = problem.rows.scores(solution.w)[problem.negative]
-        self.quantile_ = empirical_cut(
-            scores, problem.negative_weight, problem.threshold.mass, self.threshold_
-        )
+            scores = solution.scores
+        # No row of the zero model fits: all are tied.
+        self.quantile_ = self.threshold_
+        if scores is not None:
+            self.quantile_ = scores.cut(problem.threshold.mass, self.threshold_)
         return self.quantile_ if self.cutoff == "quantile" else self.threshold_
 
     def _collapsed(self, row: int) -> str:
@@ -406,24 +410,6 @@ class PatMat(TopClassifier):
             f"against the positives is row {row}. A larger tau or C, a smaller theta, "
             "scaled features or a kernel may help."
         )
-
-
-def empirical_cut(scores: np.ndarray, weight: np.ndarray, mass: float, highest: float) -> float:
-    """Return a cut with at most weight `mass` above it, and no more rows could be.
-
-    Tied rows stay together. Returns `highest` where not even the top row fits.
-    """
-    order = np.argsort(-scores, kind="stable")
-    s, above = scores[order], np.cumsum(weight[order])
-    # The tolerance keeps 0.1 * 30 at 3, not at 2 through rounding.
-    fits = int(np.searchsorted(above, mass * (1.0 + 1e-12), side="right"))
-    # Scores that differ by rounding only are tied.
-    tie = 1e-9 * float(np.abs(s).max())
-    while 0 < fits < len(s) and s[fits - 1] - s[fits] <= tie:
-        fits -= 1
-    if fits == 0:
-        return max(highest, float(s[0]) + tie)
-    return 0.5 * float(s[fits - 1] + s[fits])
 
 
 def top_count(k: Any, weight: np.ndarray, what: str = "negatives") -> float:

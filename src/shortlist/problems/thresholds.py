@@ -172,3 +172,21 @@ class SurrogateQuantile:
 
 
 Threshold = TopMean | SurrogateQuantile
+
+
+def empirical_cut(scores: np.ndarray, weight: np.ndarray, mass: float, highest: float) -> float:
+    """Return a cut with at most weight `mass` above it, and no more rows could be.
+
+    Tied rows stay together. Returns `highest` where not even the top row fits.
+    """
+    order = np.argsort(-scores, kind="stable")
+    s, above = scores[order], np.cumsum(weight[order])
+    # The tolerance keeps 0.1 * 30 at 3, not at 2 through rounding.
+    fits = int(np.searchsorted(above, mass * (1.0 + 1e-12), side="right"))
+    # Scores that differ by rounding only are tied.
+    tie = 1e-9 * float(np.abs(s).max())
+    while 0 < fits < len(s) and s[fits - 1] - s[fits] <= tie:
+        fits -= 1
+    if fits == 0:
+        return max(highest, float(s[0]) + tie)
+    return 0.5 * float(s[fits - 1] + s[fits])

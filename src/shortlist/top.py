@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ._fit import BinaryData, check_choice, check_number
+from ._fit import check_choice, check_number
 from ._top_classifier import CollapsedWarning, TopClassifier
 from .certificate import Check
 from .problems.kernels import KernelFunction
@@ -186,8 +186,8 @@ class TopPush(TopClassifier):
         )
         self.k = k
 
-    def _threshold(self, data: BinaryData) -> tuple[TopMean, np.ndarray]:
-        return TopMean(top_count(self.k, data.weight[data.negative])), data.negative
+    def _threshold(self, positive_weight: float, negative_weight: float) -> TopMean:
+        return TopMean(top_count(self.k, np.array([negative_weight])))
 
     def _offset(self, solution: Solution | KernelSolution, problem: Any) -> float:
         self.threshold_ = solution.threshold + _ON_THRESHOLD * solution.score_scale
@@ -379,16 +379,16 @@ class PatMat(TopClassifier):
         self.theta = theta
         self.cutoff = cutoff
 
-    def _threshold(self, data: BinaryData) -> tuple[SurrogateQuantile, np.ndarray]:
+    def _ranks_all(self) -> bool:
+        check_choice("quantile", self.quantile, ("negatives", "all"))
+        return self.quantile == "all"
+
+    def _threshold(self, positive_weight: float, negative_weight: float) -> SurrogateQuantile:
         check_number("tau", self.tau, above=0.0, below=1.0)
         check_number("theta", self.theta, above=0.0)
-        check_choice("quantile", self.quantile, ("negatives", "all"))
         check_choice("cutoff", self.cutoff, ("quantile", "surrogate"))
-        rows = data.negative
-        if self.quantile == "all":
-            rows = np.concatenate([data.positive, data.negative])
-        mass = float(self.tau) * float(data.weight[rows].sum())
-        return SurrogateQuantile(LOSSES[self.loss], float(self.theta), mass), rows
+        total = negative_weight + (positive_weight if self._ranks_all() else 0.0)
+        return SurrogateQuantile(LOSSES[self.loss], float(self.theta), float(self.tau) * total)
 
     def _offset(self, solution: Solution | KernelSolution, problem: Any) -> float:
         self.threshold_ = float(solution.threshold)

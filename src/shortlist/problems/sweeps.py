@@ -93,7 +93,11 @@ class Sweep:
 
 
 class SweptProblem(Protocol):
-    """What the working-set solver needs of a problem."""
+    """What the working-set solver needs of a problem.
+
+    `start_passes` counts the passes of :meth:`mean_difference` and of all that went
+    before it.
+    """
 
     n_features: int
     positives: Rows
@@ -102,12 +106,13 @@ class SweptProblem(Protocol):
     loss: Loss
     threshold: Threshold
     capped: bool
+    start_passes: int
     start: np.ndarray | None
     value_at_zero: float
     threshold_at_zero: float
 
     def mean_difference(self) -> np.ndarray:
-        """Mean of the positives minus mean of the rows of the threshold: one pass."""
+        """Mean of the positives minus mean of the rows of the threshold."""
 
     def sweep(self, w: np.ndarray, wanted: Wanted) -> Sweep:
         """Score every row once."""

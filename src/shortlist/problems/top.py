@@ -157,6 +157,7 @@ class TopProblem(TopTerms):
         self.rows = rows
         self.n_features = rows.n_features
         self.capped = self.cap is not None
+        self.start_passes = 1
         self.start: np.ndarray | None = None
 
     @cached_property

@@ -118,7 +118,7 @@ def _start(problem: SweptProblem, monitor: Monitor) -> tuple[_Point, Candidates]
     wanted = Wanted(max(_START_ROWS, min(problem.n_features, 2 * _START_ROWS)), weight)
     w = problem.mean_difference()
     sweep = problem.sweep(w, wanted)
-    monitor.passes += 2
+    monitor.passes += problem.start_passes + 1
     longest = 2.0 * problem.value_at_zero
     longest /= 1.0 + longest * float(w @ w)
     lengths = [longest * shrink for shrink in (1.0, 0.3, 0.1, 0.03)]

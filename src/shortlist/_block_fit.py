@@ -15,7 +15,9 @@ from sklearn.utils.validation import validate_data
 from ._fit import ROW_DTYPES, check_both_count, check_two_classes, check_weight
 from .blocks import Blocks
 from .problems.block_rows import BlockProblem, Layout, Summary, summarise
+from .problems.losses import Loss
 from .problems.streamed import StreamedProblem
+from .problems.thresholds import Threshold
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,8 @@ def as_matrix(X: Any, finite: bool = True) -> Any:
     """Return a block as float32 or float64, dense or CSR; check that it is finite."""
     if not sparse.issparse(X) and not hasattr(X, "iloc"):
         X = np.asarray(X)
+        if not finite and X.dtype in ROW_DTYPES and X.ndim == 2:
+            return X
     return check_array(
         X,
         accept_sparse="csr",
@@ -100,9 +104,11 @@ def read_blocks(estimator: Any, blocks: Blocks, everything: bool) -> BlockData:
     check_both_count((total.negative_weight, len(total.positive_weight)), classes)
     read = partial(_read_again, blocks, layouts)
     passes = 1 + blocks.label_passes
-    return BlockData(
-        classes, total, lambda *terms: StreamedProblem(read, layouts, total, *terms, passes)
-    )
+
+    def problem(C: float, loss: Loss, threshold: Threshold) -> BlockProblem:
+        return StreamedProblem(read, layouts, total, C, loss, threshold, passes)
+
+    return BlockData(classes, total, problem)
 
 
 def _read_again(blocks: Blocks, layouts: list[Layout]) -> Iterator[Any]:

@@ -94,6 +94,7 @@ class FileSegment(ArraySegment):
     def _rows(self, rows: slice) -> np.ndarray:
         count, n_features, dtype = rows.stop - rows.start, self.X.shape[1], self.X.dtype
         offset = self.X.offset + rows.start * n_features * dtype.itemsize
+        assert self.X.filename is not None
         values = np.fromfile(self.X.filename, dtype, count * n_features, offset=offset)
         return values.reshape(count, n_features)
 

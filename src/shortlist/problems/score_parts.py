@@ -163,7 +163,7 @@ class PartScores:
         low, above = float(np.nextafter(lowest, -np.inf)), Moments(top)
         while count > _FEW and np.nextafter(low, above.edge) < above.edge:
             edges = np.unique(np.linspace(low, above.edge, _CELLS + 1))
-            cells = sum(self.ask(cell_moments, edges))
+            cells = np.sum(self.ask(cell_moments, edges), axis=0)
             for j in range(len(edges) - 2, -1, -1):
                 below = above.lowered(float(edges[j]), cells[:, j])
                 if reached(below) or j == 0:
@@ -182,10 +182,9 @@ def cell_moments(part: Part, edges: np.ndarray) -> np.ndarray:
     s = s if whole else s[inside]
     cell = np.searchsorted(edges, s, side="left") - 1
     d = s - edges[cell]
-    count = np.bincount(cell, minlength=n_cells).astype(np.float64)
-    if part.weight is None:
-        weight, wd = count, d
-    else:
+    count = np.bincount(cell, minlength=n_cells)
+    weight, wd = count.astype(np.float64), d
+    if part.weight is not None:
         w = part.weight if whole else part.weight[inside]
         weight, wd = np.bincount(cell, w, minlength=n_cells), w * d
     first = np.bincount(cell, wd, minlength=n_cells)

@@ -1,0 +1,22 @@
+# No __init__.py in this folder: tests/ is on the path, and a package tests/dask would
+# hide dask itself.
+import dask
+import pytest
+from distributed import Client, LocalCluster
+
+
+@pytest.fixture(scope="session")
+def client():
+    """A real cluster: two worker processes of one thread each, no dashboard."""
+    with (
+        dask.config.set({"distributed.comm.timeouts.connect": "30s"}),
+        LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=None,
+            memory_limit=0,
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client

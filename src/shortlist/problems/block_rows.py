@@ -190,9 +190,8 @@ def free(layout: Layout, part: Part, cut: float, known: np.ndarray) -> np.ndarra
     return index[~np.isin(index, layout.index_of(own), assume_unique=True)]
 
 
-def find(X: Any, layout: Layout, part: Part, cut: float, known: np.ndarray) -> Found:
-    """Return the rows above the cut that are not known."""
-    index = free(layout, part, cut, known)
+def find(X: Any, layout: Layout, part: Part, index: np.ndarray) -> Found:
+    """Return rows, given where they are among those of the threshold."""
     rows = layout.rows_of(index)
     weight = np.ones(len(index)) if part.weight is None else part.weight[index]
     return Found(layout.first + rows, part.scores[index], weight, X[rows])

@@ -183,10 +183,10 @@ def cell_moments(part: Part, edges: np.ndarray) -> np.ndarray:
     cell = np.searchsorted(edges, s, side="left") - 1
     d = s - edges[cell]
     count = np.bincount(cell, minlength=n_cells)
-    weight, wd = count.astype(np.float64), d
+    weight, wd = np.asarray(count, dtype=np.float64), d
     if part.weight is not None:
         w = part.weight if whole else part.weight[inside]
-        weight, wd = np.bincount(cell, w, minlength=n_cells), w * d
+        weight, wd = np.asarray(np.bincount(cell, w, minlength=n_cells)), w * d
     first = np.bincount(cell, wd, minlength=n_cells)
     second = np.bincount(cell, wd * d, minlength=n_cells)
     return np.stack([count, weight, first, second])

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .block_rows import BlockProblem, Found, Layout, Summary, find, score
+from .block_rows import BlockProblem, Found, Layout, Summary, find, free, score
 from .losses import Loss
 from .score_parts import Extremes, Part, PartScores
 from .sweeps import Sweep, Wanted
@@ -76,9 +76,9 @@ class _Best:
 
     def offer(self, X: Any, layout: Layout, part: Part) -> None:
         """Keep the rows of a block that may be among the highest."""
-        found = find(X, layout, part, self._cut, self._known)
-        if len(found.position) or not self._found:
-            self._found.append(found.best(self._wanted))
+        index = free(layout, part, self._cut, self._known)
+        if len(index) or not self._found:
+            self._found.append(find(X, layout, part, index).best(self._wanted))
         if sum(len(some.position) for some in self._found) > 2 * self._enough():
             kept = self.found()
             self._found = [kept]

@@ -5,7 +5,6 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
-from distributed import wait
 from scipy import sparse
 
 import shortlist
@@ -109,13 +108,3 @@ def test_any_estimator_can_be_applied(rows):
     model = LogisticRegression().fit(X, y == "yes")
     lazy = lazily(model, "decision_function", da.from_array(X, chunks=(50, 5)), float)
     np.testing.assert_allclose(lazy.compute(), model.decision_function(X))
-
-
-def test_work_happens_on_the_cluster(client, rows, model):
-    X, _ = rows
-    scores = model.decision_function(da.from_array(X, chunks=(30, 5))).persist()
-    wait(scores)
-    where = {worker for workers in client.who_has(scores).values() for worker in workers}
-    assert where
-    assert where <= set(client.scheduler_info()["workers"])
-    np.testing.assert_allclose(scores.compute(), model.decision_function(X))

@@ -210,7 +210,7 @@ class DaskPairs:
         # One key for the vectors: they travel once to a worker, not once per partition.
         shared = delayed((u, *args), traverse=False, pure=False)
         run = delayed(partial(_on_part, task), pure=False)
-        return reduce_blocks([run(part, shared) for part in self._parts], _add).compute()
+        return reduce_blocks([run(part, shared) for part in self._parts], np.sum, axis=0).compute()
 
     def sums(self, point: Point, width: float) -> DaskSums:
         """Sum over the pairs at a model, with the hinge rounded on `width`; one pass."""
@@ -264,10 +264,6 @@ class _Drawn:
     y: np.ndarray
     group: np.ndarray
     weight: np.ndarray
-
-
-def _add(arrays: list[np.ndarray]) -> np.ndarray:
-    return np.sum(arrays, axis=0)
 
 
 def _on_part(task: Callable[..., np.ndarray], part: Part, shared: tuple[Any, ...]) -> np.ndarray:

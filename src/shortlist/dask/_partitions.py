@@ -87,7 +87,7 @@ def _delayed(X: Any) -> list[Any]:
     return blocks if isinstance(blocks, list) else list(blocks.ravel())
 
 
-def reduce_blocks(results: Sequence[Any], join: Callable[[list[Any]], Any]) -> Any:
+def reduce_blocks(results: Sequence[Any], join: Callable[..., Any], **params: Any) -> Any:
     """Join delayed results in a tree, in the order of the partitions.
 
     Parameters
@@ -96,6 +96,8 @@ def reduce_blocks(results: Sequence[Any], join: Callable[[list[Any]], Any]) -> A
         One per partition, at least one.
     join : callable
         Takes a list of results and returns one; must be associative.
+    **params : object
+        Passed to `join`, delayed or not.
 
     Returns
     -------
@@ -109,7 +111,7 @@ def reduce_blocks(results: Sequence[Any], join: Callable[[list[Any]], Any]) -> A
     while first or len(results) > 1:
         first = False
         results = [
-            delayed(join, pure=False)(results[start : start + _FAN_IN])
+            delayed(join, pure=False)(results[start : start + _FAN_IN], **params)
             for start in range(0, len(results), _FAN_IN)
         ]
     return results[0]

@@ -141,7 +141,7 @@ class RankSVM(LazyPredict, ranking.RankSVM):
         model, count = delayed(self, traverse=False), delayed(_count, pure=False)
         counted = [count(model, *block) for block in blocks]
         counts, *groups = dask.compute(
-            reduce_blocks([each[0] for each in counted], lambda parts: np.sum(parts, axis=0)),
+            reduce_blocks([each[0] for each in counted], np.sum, axis=0),
             *[each[1] for each in counted],
         )
         _check_whole([PartFacts(each, len(each), 0.0, 0.0) for each in groups], qid is None)
@@ -178,7 +178,7 @@ def _check_whole(known: list[PartFacts] | tuple[PartFacts, ...], one_group: bool
     groups, count = np.unique(labels, return_counts=True)
     split = count > 1
     if split.any():
-        group = groups[split][0]
+        group = groups[split].tolist()[0]
         where = [i for i in filled if (known[i].groups == group).any()]
         raise ValueError(
             f"qid={group!r} has rows in partitions {where[0]} and {where[1]}, and "

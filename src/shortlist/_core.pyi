@@ -7,6 +7,9 @@ def csr_scores(
 ) -> None:
     """Write the product of every row with `w`."""
 
+def dense_scores(rows: np.ndarray, w: np.ndarray, out: np.ndarray) -> None:
+    """Write the product of every float32 row with `w`."""
+
 def csr_combine(
     start: np.ndarray, column: np.ndarray, value: np.ndarray, v: np.ndarray, out: np.ndarray
 ) -> None:

@@ -72,7 +72,9 @@ def first_visit(
             f"{classes.tolist()} when they were read first: every pass must yield the same blocks."
         )
     code = np.broadcast_to(y == classes[1], X.shape[:1]).astype(np.int8)
-    if weight is not None:
+    if not X.shape[0]:
+        weight = None
+    elif weight is not None:
         weight = check_weight(weight, X.shape[0])
     return summarise(X, code, weight, first, everything)
 

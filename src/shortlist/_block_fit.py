@@ -102,6 +102,11 @@ def read_blocks(estimator: Any, blocks: Blocks, everything: bool) -> BlockData:
         if len(summaries) > 64:
             summaries = [Summary.merged(summaries)]
         first += layout.n_rows
+    if not summaries:
+        raise ValueError(
+            "source brought no block, though it had labels: a function must return a fresh "
+            "iterator at each call."
+        )
     total = Summary.merged(summaries)
     check_both_count((total.negative_weight, len(total.positive_weight)), classes)
     read = partial(_read_again, blocks, layouts)

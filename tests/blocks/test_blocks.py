@@ -175,6 +175,7 @@ def test_sorted_rows_do_not_fill_the_memory(rows, monkeypatch):
         np.testing.assert_array_equal(found.rows[:, 0], X[found.position, 0])
 
 
+@settings(max_examples=50, deadline=None)
 @given(st.sets(st.integers(0, 19)))
 def test_layout_names_rows_both_ways(skipped):
     layout = Layout(100, 20, np.array(sorted(skipped), dtype=int), None)

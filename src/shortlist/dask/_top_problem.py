@@ -18,13 +18,12 @@ from .._block_fit import BlockData, as_matrix, first_visit
 from .._fit import check_both_count, check_two_classes
 from ..problems.block_rows import BlockProblem, Found, Layout, Summary, find, free, score
 from ..problems.losses import Loss
-from ..problems.score_parts import Ask, Extremes, Part, PartScores
-from ..problems.sweeps import Candidates, Sweep, Wanted, highest
+from ..problems.score_parts import FEW_AT_TOP, Ask, Extremes, Part, PartScores, top_part
+from ..problems.sweeps import Candidates, Sweep, Wanted
 from ..problems.thresholds import Threshold, TopMean
 from ._partitions import aligned_blocks
 
 _FEW_ROWS = 100
-_FEW_SCORES = 1000
 
 
 @dataclass(frozen=True)
@@ -227,10 +226,8 @@ def _tell(part: Prepared, visited: Visited, few: int, top: float) -> Told:
     found = highest_part = None
     if len(visited.free) <= few:
         found = find(part.X, part.layout, ranked, visited.free)
-    if 0.0 < top <= _FEW_SCORES:
-        weight = ranked.weights()
-        index = highest(ranked.scores, weight, Wanted(1, top))
-        highest_part = Part(ranked.scores[index], weight[index])
+    if 0.0 < top <= FEW_AT_TOP:
+        highest_part = top_part(ranked, top)
     return Told(Extremes.of(ranked), Extremes.of(wanted), found, highest_part)
 
 

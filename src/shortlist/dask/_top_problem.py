@@ -21,6 +21,7 @@ from ..problems.losses import Loss
 from ..problems.score_parts import FEW_AT_TOP, Ask, Extremes, Part, PartScores, top_part
 from ..problems.sweeps import Candidates, Sweep, Wanted
 from ..problems.thresholds import Threshold, TopMean
+from ._cluster import gather
 from ._partitions import aligned_blocks
 
 _FEW_ROWS = 100
@@ -106,7 +107,7 @@ def run(function: Callable[..., Any], parts: Any, *arguments: Any) -> list[Any]:
     # One key for the arguments: they travel once to a worker, not once per part.
     shared = dask.delayed(arguments, traverse=False, pure=False)
     task = dask.delayed(partial(_call, function), pure=False)
-    return list(dask.compute(*[task(part, shared) for part in parts]))
+    return gather([task(part, shared) for part in parts])
 
 
 class PartitionedProblem(BlockProblem):
@@ -138,8 +139,8 @@ class PartitionedProblem(BlockProblem):
         few = max(_FEW_ROWS, 2 * wanted.count // len(visited))
         top = self.threshold.k if isinstance(self.threshold, TopMean) and self.capped else 0.0
         tell = dask.delayed(_tell, pure=False)
-        told = dask.compute(
-            *[tell(part, seen, few, top) for part, seen in zip(self._parts, visited, strict=True)]
+        told = gather(
+            [tell(part, seen, few, top) for part, seen in zip(self._parts, visited, strict=True)]
         )
         new_rows = Extremes.merged([each.new for each in told])
 
@@ -158,7 +159,7 @@ class PartitionedProblem(BlockProblem):
             cut = _cut_for(new, wanted)
             parts = zip(self._parts, visited, strict=True)
             return Found.merged(
-                dask.compute(*[task(part, seen, cut) for part, seen in parts])
+                gather([task(part, seen, cut) for part, seen in parts])
             ).candidates()
 
         extremes = Extremes.merged([each.all for each in told])

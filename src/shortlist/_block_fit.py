@@ -72,7 +72,9 @@ def first_visit(
             f"{classes.tolist()} when they were read first: every pass must yield the same blocks."
         )
     code = np.broadcast_to(y == classes[1], X.shape[:1]).astype(np.int8)
-    if weight is not None:
+    if not X.shape[0]:
+        weight = None
+    elif weight is not None:
         weight = check_weight(weight, X.shape[0])
     return summarise(X, code, weight, first, everything)
 
@@ -100,6 +102,11 @@ def read_blocks(estimator: Any, blocks: Blocks, everything: bool) -> BlockData:
         if len(summaries) > 64:
             summaries = [Summary.merged(summaries)]
         first += layout.n_rows
+    if not summaries:
+        raise ValueError(
+            "source brought no block, though it had labels: a function must return a fresh "
+            "iterator at each call."
+        )
     total = Summary.merged(summaries)
     check_both_count((total.negative_weight, len(total.positive_weight)), classes)
     read = partial(_read_again, blocks, layouts)

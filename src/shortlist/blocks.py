@@ -22,7 +22,8 @@ class Blocks:
 
     - the positives,
     - 8 bytes per row of the threshold, its score, for the last pass and for the best one;
-      nothing for ``TopPush(k=1)``. 8 bytes more where there are sample weights,
+      nothing for ``TopPush(k)`` up to ``k=1000``. 8 bytes more where there are sample
+      weights,
     - a working set of the highest rows: usually some thousand; at least `2 k` for
       ``TopPush(k)``; for ``PatMat`` the rows that score above
       :math:`t - 1/\theta`, which are many where the model separates little,

@@ -48,7 +48,7 @@ def scores_and_weights(draw):
     return scores, weight
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(
     scores_and_weights(),
     st.integers(1, 6),
@@ -68,7 +68,7 @@ def test_surrogate_quantile(data, n_parts, tau, slope, loss, length, seed):
     assert got == pytest.approx(expected, rel=0, abs=1e-11 * scale)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(scores_and_weights(), st.integers(1, 6), st.floats(0.01, 0.99), st.integers(0, 99))
 def test_top_mean(data, n_parts, share, seed):
     scores, weight = data
@@ -79,7 +79,7 @@ def test_top_mean(data, n_parts, share, seed):
     assert got == pytest.approx(3.0 * rule.value(scores, w), rel=1e-12)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(scores_and_weights(), st.integers(1, 6), st.floats(0.01, 0.99), st.integers(0, 99))
 def test_cut(data, n_parts, tau, seed):
     scores, weight = data

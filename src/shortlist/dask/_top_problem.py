@@ -18,10 +18,13 @@ from .._block_fit import BlockData, as_matrix, first_visit
 from .._fit import check_both_count, check_two_classes
 from ..problems.block_rows import BlockProblem, Found, Layout, Summary, find, free, score
 from ..problems.losses import Loss
-from ..problems.score_parts import Extremes, Part, PartScores
+from ..problems.score_parts import FEW_AT_TOP, Ask, Extremes, Part, PartScores, top_part
 from ..problems.sweeps import Candidates, Sweep, Wanted
-from ..problems.thresholds import Threshold
+from ..problems.thresholds import Threshold, TopMean
+from ._cluster import gather
 from ._partitions import aligned_blocks
+
+_FEW_ROWS = 100
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,26 @@ class Visited:
         """Return the scores of the rows that may be wanted."""
         weight = None if self.part.weight is None else self.part.weight[self.free]
         return Part(self.part.scores[self.free], weight)
+
+
+@dataclass(frozen=True)
+class Told:
+    """What the client hears of a pass at once.
+
+    Attributes
+    ----------
+    all, new : Extremes
+        Of the scores, and of those that may be wanted.
+    found : Found or None
+        The rows that may be wanted, where they are few.
+    top : Part or None
+        The highest scores, where a few make the threshold.
+    """
+
+    all: Extremes
+    new: Extremes
+    found: Found | None
+    top: Part | None
 
 
 def read_partitions(
@@ -84,7 +107,7 @@ def run(function: Callable[..., Any], parts: Any, *arguments: Any) -> list[Any]:
     # One key for the arguments: they travel once to a worker, not once per part.
     shared = dask.delayed(arguments, traverse=False, pure=False)
     task = dask.delayed(partial(_call, function), pure=False)
-    return list(dask.compute(*[task(part, shared) for part in parts]))
+    return gather([task(part, shared) for part in parts])
 
 
 class PartitionedProblem(BlockProblem):
@@ -112,8 +135,14 @@ class PartitionedProblem(BlockProblem):
         shared = dask.delayed((w, wanted.cut, known), traverse=False, pure=False)
         visit = dask.delayed(_visit, pure=False)
         visited = dask.persist(*[visit(part, shared) for part in self._parts])
-        told = run(_extremes, visited)
-        all_rows, new_rows = (Extremes.merged(list(column)) for column in zip(*told, strict=True))
+        # What is usually small comes back with the extremes, so that one round will do.
+        few = max(_FEW_ROWS, 2 * wanted.count // len(visited))
+        top = self.threshold.k if isinstance(self.threshold, TopMean) and self.capped else 0.0
+        tell = dask.delayed(_tell, pure=False)
+        told = gather(
+            [tell(part, seen, few, top) for part, seen in zip(self._parts, visited, strict=True)]
+        )
+        new_rows = Extremes.merged([each.new for each in told])
 
         def ask_all(function: Callable[..., Any], *arguments: Any) -> list[Any]:
             return run(_on_scores, visited, function, *arguments)
@@ -122,15 +151,26 @@ class PartitionedProblem(BlockProblem):
             return run(_on_wanted, visited, function, *arguments)
 
         def candidates() -> Candidates:
+            found = [each.found for each in told if each.found is not None]
+            if len(found) == len(told):
+                return Found.merged(found).best(wanted).candidates()
             new = PartScores(ask_new, self.threshold, self.capped, new_rows)
-            cut = _cut_for(new, wanted)
-            pairs = list(zip(self._parts, visited, strict=True))
             task = dask.delayed(_find, pure=False)
-            found = dask.compute(*[task(part, seen, cut) for part, seen in pairs])
-            return Found.merged(found).candidates()
+            cut = _cut_for(new, wanted)
+            parts = zip(self._parts, visited, strict=True)
+            return Found.merged(
+                gather([task(part, seen, cut) for part, seen in parts])
+            ).candidates()
 
-        scores = PartScores(ask_all, self.threshold, self.capped, all_rows)
+        extremes = Extremes.merged([each.all for each in told])
+        tops = [each.top for each in told if each.top is not None]
+        ask = _ask_here(tops) if len(tops) == len(told) else ask_all
+        scores = PartScores(ask, self.threshold, self.capped, extremes)
         return Sweep(self.positives.scores(w), scores, candidates)
+
+
+def _ask_here(parts: list[Part]) -> Ask:
+    return lambda function, *arguments: [function(part, *arguments) for part in parts]
 
 
 def _cut_for(new: PartScores, wanted: Wanted) -> float:
@@ -182,8 +222,14 @@ def _visit(part: Prepared, shared: tuple[np.ndarray, float, np.ndarray]) -> Visi
     return Visited(scores, free(part.layout, scores, cut, known))
 
 
-def _extremes(visited: Visited) -> tuple[Extremes, Extremes]:
-    return Extremes.of(visited.part), Extremes.of(visited.wanted())
+def _tell(part: Prepared, visited: Visited, few: int, top: float) -> Told:
+    wanted, ranked = visited.wanted(), visited.part
+    found = highest_part = None
+    if len(visited.free) <= few:
+        found = find(part.X, part.layout, ranked, visited.free)
+    if 0.0 < top <= FEW_AT_TOP:
+        highest_part = top_part(ranked, top)
+    return Told(Extremes.of(ranked), Extremes.of(wanted), found, highest_part)
 
 
 def _on_scores(visited: Visited, function: Callable[..., Any], *arguments: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from .. import top
 from .._top_classifier import TopClassifier
-from ._errors import lost_cluster
+from ._cluster import lost_cluster
 from ._lazy import LazyClassifier, check_features, is_collection
 from ._top_problem import read_partitions
 

@@ -17,10 +17,14 @@ from typing import Any
 
 import numpy as np
 
+from .. import _core
+from .sweeps import Wanted, highest
 from .thresholds import TIE, Threshold, TopMean, empirical_cut
 
 _CELLS = 1024
 _FEW = 4096
+# Up to this weight, the highest scores themselves stand for all where their mean is asked.
+FEW_AT_TOP = 1000.0
 
 
 @dataclass(frozen=True)
@@ -176,20 +180,16 @@ class PartScores:
 
 def cell_moments(part: Part, edges: np.ndarray) -> np.ndarray:
     """Return number, weight and moments about its lower edge of every cell (a, b]."""
-    s, n_cells = part.scores, len(edges) - 1
-    inside = (s > edges[0]) & (s <= edges[-1])
-    whole = bool(inside.all())
-    s = s if whole else s[inside]
-    cell = np.searchsorted(edges, s, side="left") - 1
-    d = s - edges[cell]
-    count = np.bincount(cell, minlength=n_cells)
-    weight, wd = np.asarray(count, dtype=np.float64), d
-    if part.weight is not None:
-        w = part.weight if whole else part.weight[inside]
-        weight, wd = np.asarray(np.bincount(cell, w, minlength=n_cells)), w * d
-    first = np.bincount(cell, wd, minlength=n_cells)
-    second = np.bincount(cell, wd * d, minlength=n_cells)
-    return np.stack([count, weight, first, second])
+    out = np.zeros((4, len(edges) - 1))
+    _core.cell_moments(part.scores, part.weight, edges, out)
+    return out
+
+
+def top_part(part: Part, weight: float) -> Part:
+    """Return the highest scores that weigh as much, all that their mean depends on."""
+    weights = part.weights()
+    index = highest(part.scores, weights, Wanted(1, weight))
+    return Part(part.scores[index], weights[index])
 
 
 def distinct(part: Part, low: float, high: float) -> tuple[np.ndarray, np.ndarray]:

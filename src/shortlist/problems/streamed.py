@@ -9,7 +9,7 @@ import numpy as np
 
 from .block_rows import BlockProblem, Found, Layout, Summary, find, free, score
 from .losses import Loss
-from .score_parts import Extremes, Part, PartScores
+from .score_parts import FEW_AT_TOP, Extremes, Part, PartScores, top_part
 from .sweeps import Sweep, Wanted
 from .thresholds import Threshold, TopMean
 
@@ -17,8 +17,8 @@ from .thresholds import Threshold, TopMean
 class StreamedProblem(BlockProblem):
     """Every sweep reads all blocks once.
 
-    A pass leaves 8 bytes per row of the threshold, its score, unless the plain maximum is
-    all that is asked for. The solver keeps two passes: the last and the best.
+    A pass leaves 8 bytes per row of the threshold, its score, unless the mean of at most
+    1000 rows is all that is asked for. The solver keeps two passes: the last and the best.
 
     Parameters
     ----------
@@ -43,7 +43,10 @@ class StreamedProblem(BlockProblem):
         super().__init__(summary, C, loss, threshold, start_passes)
         self._read = read
         self._layouts = layouts
-        self._plain_maximum = isinstance(threshold, TopMean) and not self.capped
+        # Weight of the highest scores that are all a pass needs to keep; None: keep all.
+        self._top: float | None = None
+        if isinstance(threshold, TopMean) and (not self.capped or threshold.k <= FEW_AT_TOP):
+            self._top = threshold.k if self.capped else 0.0
 
     def sweep(self, w: np.ndarray, wanted: Wanted) -> Sweep:
         """Score every row once."""
@@ -54,8 +57,10 @@ class StreamedProblem(BlockProblem):
             part = score(X, layout, w)
             best.offer(X, layout, part)
             extremes.append(Extremes.of(part))
-            if not self._plain_maximum:
+            if self._top is None:
                 parts.append(part)
+            elif self._top > 0.0:
+                parts.append(top_part(part, self._top))
         scores = PartScores(
             lambda function, *arguments: [function(part, *arguments) for part in parts],
             self.threshold,

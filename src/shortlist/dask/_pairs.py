@@ -26,6 +26,7 @@ from ..problems.losses import Loss
 from ..problems.operators import Rows, as_rows
 from ..problems.pairs import PairProblem, pair_weight, sample_rows, small_groups
 from ..problems.spaces import FeatureSpace, LinearSpace, Point
+from ._cluster import gather
 from ._partitions import reduce_blocks
 
 # The most that sampled rows may take in the client's memory, as float64.
@@ -210,7 +211,8 @@ class DaskPairs:
         # One key for the vectors: they travel once to a worker, not once per partition.
         shared = delayed((u, *args), traverse=False, pure=False)
         run = delayed(partial(_on_part, task), pure=False)
-        return reduce_blocks([run(part, shared) for part in self._parts], np.sum, axis=0).compute()
+        asked = [run(part, shared) for part in self._parts]
+        return gather([reduce_blocks(asked, np.sum, axis=0)])[0]
 
     def sums(self, point: Point, width: float) -> DaskSums:
         """Sum over the pairs at a model, with the hinge rounded on `width`; one pass."""
@@ -226,7 +228,6 @@ class DaskPairs:
 
     def sample(self, count: int) -> PairProblem:
         """Bring about `count` rows to the client, 64 MB of them at most."""
-        import dask
         from dask import delayed
 
         count = min(count, max(_LEAST_PER_PART, _SAMPLE_BYTES // (8 * self.space.size)))
@@ -239,8 +240,8 @@ class DaskPairs:
         whole = small_groups(n_rows, self._n_groups, count)
         draw = delayed(_draw, pure=False)
         quotas = np.ceil(share * self._rows[chosen]).astype(int)
-        drawn = dask.compute(
-            *[draw(self._parts[i], q, whole) for i, q in zip(chosen, quotas, strict=True)]
+        drawn = gather(
+            [draw(self._parts[i], q, whole) for i, q in zip(chosen, quotas, strict=True)]
         )
         ends = np.cumsum([0, *(int(part.group.max()) + 1 for part in drawn)])
         part = PairProblem(

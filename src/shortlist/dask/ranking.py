@@ -9,7 +9,7 @@ import numpy as np
 from .. import ranking
 from ..metrics._pairs import count_pairs
 from ..problems.losses import LOSSES
-from ._errors import lost_cluster
+from ._cluster import gather, lost_cluster
 from ._lazy import LazyPredict, check_features, is_collection
 from ._pairs import DaskPairs, PartFacts, facts, prepare
 from ._partitions import aligned_blocks, reduce_blocks
@@ -110,11 +110,11 @@ class RankSVM(LazyPredict, ranking.RankSVM):
             parts = dask.persist(
                 *[make(i, *block, loss, self.max_rank_distance) for i, block in enumerate(blocks)]
             )
-            known = dask.compute(*[ask(part) for part in parts])
+            known = gather([ask(part) for part in parts])
             _check_whole(known, qid is None)
             problem = DaskPairs(
                 list(parts),
-                list(known),
+                known,
                 X.shape[1],
                 float(self.C),
                 loss,
@@ -168,7 +168,7 @@ def _count(
     return np.array(count_pairs(np.asarray(y), model.predict(X), group, weight)), groups
 
 
-def _check_whole(known: list[PartFacts] | tuple[PartFacts, ...], one_group: bool) -> None:
+def _check_whole(known: list[PartFacts], one_group: bool) -> None:
     """Raise if a group has rows in two partitions."""
     filled = [i for i, fact in enumerate(known) if fact.n_rows]
     if len(filled) < 2:

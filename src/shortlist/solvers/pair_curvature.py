@@ -83,7 +83,8 @@ class PairCurvature:
         if sample is None:
             return None
         point = sums.point if sample is self.problem else Point(sample.space, sums.point.u)
-        matrix = self._X.T @ sample.laplacian(point.f, sums.width, self._X)
+        degree = sample.sums(point, sums.width).degree
+        matrix = self._X.T @ sample.laplacian(point.f, sums.width, self._X, degree)
         matrix *= sharpen
         matrix.flat[:: len(matrix) + 1] += 1.0
         try:

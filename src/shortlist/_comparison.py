@@ -77,7 +77,8 @@ class Entry:
 class Comparison:
     """The models that were compared, best first among those that ran as many folds.
 
-    Iterate over it for :class:`Entry` records; ``str()`` gives an aligned table.
+    Iterate over it for :class:`Entry` records. ``str()`` gives an aligned table of those that
+    ran every fold and of the best of each other family.
 
     Attributes
     ----------
@@ -112,6 +113,15 @@ class Comparison:
         """The model that the others had to beat."""
         return next(entry for entry in self.entries if entry.is_baseline)
 
+    def _main_entries(self) -> list[Entry]:
+        most = max(entry.fits for entry in self.entries)
+        shown, families = [], set()
+        for entry in self.entries:
+            if entry.fits == most or entry.family not in families:
+                shown.append(entry)
+                families.add(entry.family)
+        return shown
+
     def to_frame(self) -> Any:
         """Return a pandas frame, one row for each model."""
         import pandas as pd
@@ -121,7 +131,8 @@ class Comparison:
     def __str__(self) -> str:
         head = ("model", f"hits of {self.k}", f"{CONFIDENCE:.0%} interval", "to baseline", "folds")
         rows = [head]
-        for e in self.entries:
+        shown = self._main_entries()
+        for e in shown:
             gain = f"{e.difference:+.1f} ± {e.difference_error:.1f}"
             rows.append(
                 (
@@ -137,6 +148,8 @@ class Comparison:
             "  ".join([row[0].ljust(width[0]), *map(str.rjust, row[1:], width[1:])]) for row in rows
         ]
         lines += ["* chosen"]
+        if len(shown) < len(self.entries):
+            lines += [f"{len(self.entries) - len(shown)} more left the race early"]
         return "\n".join(
             lines + [f"not tried: {name}: {why}" for name, why in self.left_out.items()]
         )

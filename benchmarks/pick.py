@@ -25,10 +25,10 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from benchmarks.data import folder, load_binary
@@ -98,7 +98,7 @@ def run(setting: Setting, seed: int, families: list[str] | str) -> Outcome:
             X[learn], y[learn], X[choose], setting.share, models=families, random_state=seed
         )
         seconds = time.process_time() - start
-        plain = make_pipeline(StandardScaler(with_mean=False), LogisticRegression(max_iter=1000))
+        plain = make_pipeline(clone(found.model[0]), LogisticRegression(max_iter=1000))
         scores = plain.fit(X[learn], y[learn]).decision_function(X[choose])
     truth, k = y[choose], found.k
     others = (found.at(max(1, k // 2)), found.at(min(2 * k, setting.candidates)))

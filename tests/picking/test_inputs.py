@@ -107,7 +107,7 @@ def test_streamed_candidates_give_the_same_list():
 
     def blocks():
         calls.append(1)
-        yield from (NEW[:7], NEW[7:8], NEW[8:])
+        yield from (NEW[:7], NEW[:0], NEW[7:8], NEW[8:])
 
     whole = pick(HISTORY, LABELS, NEW, 10, models=["TopPush", "TransductiveTopK"], repeats=1)
     parts = pick(HISTORY, LABELS, blocks, 10, models=["TopPush", "TransductiveTopK"], repeats=1)
@@ -117,6 +117,23 @@ def test_streamed_candidates_give_the_same_list():
     assert "TransductiveTopK" not in whole.comparison.left_out
     assert "blocks" in parts.comparison.left_out["TransductiveTopK"]
     assert "not tried: TransductiveTopK" in str(parts.comparison)
+
+
+def test_a_stream_must_start_afresh():
+    blocks = iter([NEW])
+    with pytest.raises(ValueError, match=r"60 rows the first time and 0 the second.*fresh"):
+        pick(HISTORY, LABELS, lambda: blocks, 10, models={}, repeats=1)
+
+
+def test_long_tables_are_scored_in_blocks(monkeypatch):
+    pd = pytest.importorskip("pandas")
+    monkeypatch.setattr("shortlist._history._BLOCK", 7)
+    assert list_of(HISTORY, LABELS, NEW, 10) == PLAIN
+    # A frame whose index looks like positions but is none.
+    X = pd.DataFrame(HISTORY, columns=list("abcd"))
+    new = pd.DataFrame(NEW, columns=list("abcd"), index=np.linspace(9.5, 3.5, 60))
+    assert list_of(X, LABELS, new, 10) == PLAIN
+    assert list_of(HISTORY, LABELS, new, 10) == PLAIN
 
 
 def test_own_models():

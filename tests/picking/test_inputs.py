@@ -15,6 +15,9 @@ from shortlist._models import FAMILIES, Task, contestants, default_features
 
 from .made import Column, quick, rows
 
+# The histories here are short: many a list is rightly said to be weak.
+pytestmark = pytest.mark.filterwarnings("ignore:The list is not better")
+
 HISTORY, LABELS = rows(120, 0)
 NEW, _ = rows(60, 1)
 
@@ -164,6 +167,7 @@ def test_models_that_take_too_long_are_left_out_with_the_reason():
     assert len(set(names)) == len(names)
 
 
+@pytest.mark.filterwarnings("ignore::shortlist.CollapsedWarning")
 @pytest.mark.parametrize("rate", [1e-6, 0.001, 0.03, 0.5, 1.0])
 def test_grids_suit_every_rate(rate):
     for family in FAMILIES:

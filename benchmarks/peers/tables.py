@@ -108,7 +108,7 @@ def times(rows: Sequence[dict[str, str]]) -> str:
         "|---|---|---|---|---|",
     ]
     tables = {column: grid(rows, column) for column in ("fit_s", "predict_s", "tune_s")}
-    _, models, fit = tables["fit_s"]
+    models = tables["fit_s"][1]
     logs = {column: np.log(np.maximum(t[2], 1e-5)).mean(axis=0) for column, t in tables.items()}
     base = logs["fit_s"][models.index(BASELINE)]
     for i in np.argsort(logs["fit_s"]):

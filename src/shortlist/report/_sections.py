@@ -1,0 +1,337 @@
+"""The sections of the report, each from a shortlist to markup."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._charts import budget_charts, density_chart, interval_strip, strip_axis
+from ._figures import Figures
+from ._html import Html, element, join
+from ._scale import Scale, rounded_up
+from ._tables import data_table, definitions, listed_rows, scrolling
+from ._words import DASH, certified, count, duration, fixed, percent, plain, signed
+
+_SHOWN_BUDGETS = 15
+
+
+def asked(shortlist: Any) -> Html:
+    """Say what was given and wanted."""
+    s = shortlist
+    families = dict.fromkeys(entry.family for entry in s.comparison)
+    return definitions(
+        ("Budget", f"{s.k:,} of {s.n_candidates:,} candidates ({percent(s.k / s.n_candidates)})"),
+        ("Looked for", f"rows labelled {s.positive_label!r}"),
+        ("History", f"{s.n_history:,} labelled rows, {s.n_positive:,.6g} of them positive"),
+        ("Compared", f"{len(s.comparison)} models of {len(families)} kinds: {', '.join(families)}"),
+        ("Judged by", f"{s.settings.get('scoring')}, {s.settings.get('cv')}"),
+    )
+
+
+def answer(shortlist: Any, fig: Figures) -> Html:
+    """Say what to expect, in one sentence, then in four figures."""
+    s, hits = shortlist, shortlist.expected_hits
+    sentence = element(
+        "p",
+        f"Of the {s.k:,} candidates on this list, expect ",
+        element("strong", f"{count(hits.value)} hits"),
+        f": with {percent(hits.confidence)} probability between {count(hits.low)} and "
+        f"{count(hits.high)}.",
+        class_="answer",
+    )
+    tiles = [
+        (count(hits.value), "hits expected"),
+        (f"{count(hits.low)} to {count(hits.high)}", f"{percent(hits.confidence)} interval"),
+        (percent(hits.value / s.k), "precision"),
+        (count(fig.at("random", s.k)), "hits by picking at random"),
+    ]
+    warnings = s.settings.get("warnings") or []
+    return join(
+        sentence,
+        element("p", s.verdict, class_="verdict"),
+        element(
+            "ul",
+            *(
+                element("li", element("b", value), " ", element("span", what))
+                for value, what in tiles
+            ),
+            class_="tiles",
+        ),
+        element(
+            "p",
+            "This holds if the candidates are like the history: drawn in the same way, with the "
+            "same share of positives.",
+            class_="note",
+        ),
+        notes("Worth knowing", warnings),
+    )
+
+
+def the_list(shortlist: Any, rows: Any, fig: Figures) -> Html:
+    """Show the first rows of the list."""
+    table, remark = listed_rows(shortlist, rows, fig)
+    return join(table, element("p", remark, class_="note"))
+
+
+def comparison(shortlist: Any) -> Html:
+    """Compare the best of each kind in a table of drawn intervals; list all below."""
+    entries = list(shortlist.comparison)
+    seen: set[str] = set()
+    best = []
+    for entry in sorted(entries, key=lambda e: not (e.is_winner or e.is_baseline)):
+        if entry.family not in seen or entry.is_winner or entry.is_baseline:
+            seen.add(entry.family)
+            best.append(entry)
+    best.sort(key=entries.index)
+    baseline = next(entry for entry in entries if entry.is_baseline)
+    scale = Scale(0.0, rounded_up(max(entry.high for entry in best), 4))
+    confidence = percent(shortlist.expected_hits.confidence)
+    body = [
+        element(
+            "tr",
+            element(
+                "th",
+                element("div", _named(entry), interval_strip(entry, scale, baseline.hits)),
+                scope="row",
+            ),
+            *_figures_of(entry),
+        )
+        for entry in best
+    ]
+    axis = element(
+        "tr",
+        element("td", element("div", element("span", "hits expected"), strip_axis(scale))),
+        element("td", colspan=3),
+        aria_hidden="true",
+    )
+    drawn = element(
+        "table",
+        element(
+            "caption", "Best of each kind. Dot: hits expected; bar: interval; dashed: baseline."
+        ),
+        _head("Model", "Hits", f"{confidence} interval", "To baseline"),
+        element("tbody", *body, axis),
+        class_="comparison",
+    )
+    complete = data_table(
+        f"All {len(entries)} models",
+        ("Model", "Hits", "Interval", "To baseline", "Folds", "Time"),
+        [
+            (
+                entry.name,
+                count(entry.hits),
+                f"{count(entry.low)} to {count(entry.high)}",
+                DASH if entry.is_baseline else signed(entry.difference, entry.difference_error),
+                f"{entry.fits}",
+                duration(entry.seconds),
+            )
+            for entry in entries
+        ],
+    )
+    left_out = getattr(shortlist.comparison, "left_out", {})
+    return join(
+        scrolling(drawn, "Comparison of the models"),
+        element(
+            "p",
+            "± is half the width of the interval of the difference, paired on the same folds. "
+            "A model replaces the baseline only if it beats it beyond this noise. Models with "
+            "fewer folds left the race early. The winner's figure here is not corrected for "
+            "being the best of many; the hits promised above are.",
+            class_="note",
+        ),
+        notes("Not tried", [f"{name}: {reason}" for name, reason in left_out.items()]),
+        complete,
+    )
+
+
+def budget(shortlist: Any, fig: Figures) -> Html:
+    """Show what each budget buys, with a slider."""
+    s = shortlist
+    baseline = None if s.winner == s.baseline else s.baseline
+    confidence = percent(s.expected_hits.confidence)
+    k = fig.values["k"]
+    last = len(k) - 1
+    position = min(int(k.searchsorted(s.k)), last)
+    controls = element(
+        "div",
+        element("label", "Budget", for_="budget-slider"),
+        element(
+            "input",
+            type="range",
+            id="budget-slider",
+            min=0,
+            max=last,
+            step=1,
+            value=position,
+            aria_valuetext=f"{s.k:,} candidates",
+        ),
+        element("label", "as a number", for_="budget-number"),
+        element(
+            "input",
+            type="number",
+            id="budget-number",
+            min=1,
+            max=s.n_candidates,
+            step=1,
+            value=s.k,
+        ),
+        element("button", f"Back to {s.k:,}", type="button", id="budget-reset"),
+        class_="controls",
+        id="budget-controls",
+        role="group",
+        aria_label="Try another budget",
+        hidden=True,
+    )
+
+    def show(field: str, write: str, text: str) -> Html:
+        return element("strong", text, data_show=f"{field}:{write}")
+
+    against = (
+        None
+        if baseline is None
+        else join(
+            f" {baseline} would find ",
+            show("baseline", "count", count(fig.at("baseline", s.k))),
+            ",",
+        )
+    )
+    sentence = element(
+        "p",
+        "With a budget of ",
+        show("k", "whole", fixed(s.k, 0)),
+        " (",
+        show("rate", "percent", percent(s.k / s.n_candidates)),
+        " of the candidates) expect ",
+        show("hits", "count", count(fig.at("hits", s.k))),
+        " hits, between ",
+        show("low", "count", count(fig.at("low", s.k))),
+        " and ",
+        show("high", "count", count(fig.at("high", s.k))),
+        ": a precision of ",
+        show("precision", "percent", percent(fig.at("hits", s.k) / s.k)),
+        ".",
+        against,
+        " Picking at random would find " if against is None else " and picking at random ",
+        show("random", "count", count(fig.at("random", s.k))),
+        ".",
+        class_="answer small",
+        id="budget-answer",
+        role="status",
+        aria_live="polite",
+    )
+    shown = sorted(
+        {*(round(i * last / (_SHOWN_BUDGETS - 1)) for i in range(_SHOWN_BUDGETS)), position}
+    )
+    table = data_table(
+        "The figures behind both charts",
+        ("Budget", "Hits", "Interval", "Precision", *([baseline] if baseline else []), "At random"),
+        [
+            (
+                fixed(b, 0),
+                count(fig.at("hits", b)),
+                f"{count(fig.at('low', b))} to {count(fig.at('high', b))}",
+                percent(fig.at("hits", b) / b),
+                *([count(fig.at("baseline", b))] if baseline else []),
+                count(fig.at("random", b)),
+            )
+            for b in (float(k[i]) for i in shown)
+        ],
+    )
+    charts = budget_charts(fig, s.k, s.winner, baseline, confidence)
+    return join(controls if last else None, sentence, charts, table)
+
+
+def densities(shortlist: Any, fig: Figures) -> Html:
+    """Show where the scores of both classes lie and where the list is cut."""
+    s = shortlist
+    x = "score, in standard deviations of its fold"
+    sentence = element(
+        "p",
+        "Above the cut of the chosen budget lie ",
+        element("strong", percent(fig.at("found", s.k)), data_show="found:percent"),
+        " of the positives and ",
+        element("strong", percent(fig.at("taken", s.k)), data_show="taken:percent"),
+        " of the others. The scores are those of the history, each row scored by a model that had "
+        "not seen it; the cut takes the same share of them as the budget takes of the candidates.",
+    )
+    step = max(1, len(fig.density["grid"]) // 12)
+    table = data_table(
+        "The figures behind the chart",
+        ("Score", "Density of positives", "Density of others"),
+        [
+            tuple(plain(float(fig.density[part][i])) for part in ("grid", "positive", "other"))
+            for i in range(0, len(fig.density["grid"]), step)
+        ],
+    )
+    return join(sentence, density_chart(fig, s.k, x), table)
+
+
+def certificate(shortlist: Any) -> Html:
+    """Say what is proven about the training of the chosen model."""
+    found = shortlist.certificate
+    proof, limits = certified(found, shortlist.winner)
+    words = join(element("p", element("strong", proof)), element("p", limits))
+    if found is None:
+        return words
+    return join(
+        words,
+        definitions(
+            ("Training objective of this model", plain(found.primal)),
+            ("No model can go below", plain(found.dual) if found.status != "local" else DASH),
+            ("Difference", plain(found.gap) if found.status != "local" else DASH),
+            ("Asked for, relative", plain(found.tol)),
+            ("How training ended", found.status),
+        ),
+    )
+
+
+def done(shortlist: Any) -> Html:
+    """List what was done, and how to do it again."""
+    s, settings = shortlist, shortlist.settings
+    code = (
+        "from shortlist import pick\n\n"
+        f"result = pick(X, y, candidates, k={s.k}, random_state={settings.get('seed')!r})\n"
+        'result.report("report.html")'
+    )
+    names = {"sklearn": "scikit-learn", "python": "Python"}
+    return join(
+        definitions(
+            ("Chosen model", s.winner),
+            ("Baseline", s.baseline),
+            ("Validation", settings.get("cv")),
+            ("Judged by", settings.get("scoring")),
+            ("Seed", repr(settings.get("seed"))),
+            ("Fits", f"{settings.get('n_fits', 0):,} in {duration(settings.get('seconds', 0.0))}"),
+            *((names.get(name, name), version) for name, version in settings["versions"].items()),
+        ),
+        element("p", "To repeat it with the same rows, versions and settings:"),
+        scrolling(element("pre", element("code", settings.get("command", code))), "How to repeat"),
+    )
+
+
+def notes(title: str, items: list[str]) -> Html | None:
+    """Return a short list of remarks, or nothing."""
+    if not items:
+        return None
+    return element(
+        "div",
+        element("p", element("strong", title)),
+        element("ul", *(element("li", item) for item in items)),
+        class_="notes",
+    )
+
+
+def _named(entry: Any) -> Html:
+    part = "chosen" if entry.is_winner else "baseline" if entry.is_baseline else None
+    return element(
+        "span", entry.name, None if part is None else element("em", part, class_=f"badge {part}")
+    )
+
+
+def _figures_of(entry: Any) -> list[Html]:
+    difference = DASH if entry.is_baseline else signed(entry.difference, entry.difference_error)
+    cells = (count(entry.hits), f"{count(entry.low)} to {count(entry.high)}", difference)
+    return [element("td", cell, class_="number") for cell in cells]
+
+
+def _head(*names: str) -> Html:
+    return element("thead", element("tr", *(element("th", name, scope="col") for name in names)))

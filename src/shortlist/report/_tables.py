@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._figures import Figures
 from ._html import Html, element
 from ._words import DASH, count, plain
+
+if TYPE_CHECKING:
+    from .._shortlist import Shortlist
 
 _ROWS = 20
 _COLUMNS = 12
@@ -42,7 +45,7 @@ def scrolling(content: Html, label: str) -> Html:
     return element("div", content, class_="scroll", role="region", aria_label=label, tabindex=0)
 
 
-def listed_rows(shortlist: Any, rows: Any, fig: Figures) -> tuple[Html, str]:
+def listed_rows(shortlist: Shortlist, rows: Any, fig: Figures) -> tuple[Html, str]:
     """Return the first rows of the list as a table, and a remark on what it leaves out."""
     names, cells = ([], None) if rows is None else _columns(rows, shortlist.k)
     shown = min(_ROWS, shortlist.k if cells is None else len(cells))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from decimal import ROUND_CEILING, Context
-from typing import Any
+
+from ..certificate import Certificate
 
 DASH = "–"
 
@@ -42,12 +43,12 @@ def plain(value: float) -> str:
 
 
 def signed(value: float, error: float) -> str:
-    """Write a difference with its standard error."""
+    """Write a difference with half the width of its interval."""
     if not math.isfinite(value):
         return DASH
     sign = "−" if value < 0 else "+"
-    spread = f" ± {count(error)}" if math.isfinite(error) else ""
-    return f"{sign}{count(abs(value))}{spread}"
+    spread = "∞" if math.isinf(error) else count(error)
+    return f"{sign}{count(abs(value))} ± {spread}"
 
 
 def duration(seconds: float) -> str:
@@ -58,7 +59,7 @@ def duration(seconds: float) -> str:
     return f"{minutes} min {rest} s"
 
 
-def certified(certificate: Any, model: str) -> tuple[str, str]:
+def certified(certificate: Certificate | None, model: str) -> tuple[str, str]:
     """Say what a certificate proves, and what it does not, in two sentences.
 
     Examples

@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._page import page
 
+if TYPE_CHECKING:
+    from .._shortlist import Shortlist
+
 
 def write_report(
-    shortlist: Any,
+    shortlist: Shortlist,
     path: str | PathLike[str],
     *,
     rows: Any = None,

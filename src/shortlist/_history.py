@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,11 +57,9 @@ class History:
 def check_history(X: Any, y: Any, sample_weight: Any, groups: Any, positive: Any) -> History:
     """Check the labelled rows; rows of weight zero are gone."""
     X = as_table(X, "X")
-    y = column_or_1d(y, warn=False)
+    y = column_or_1d(y)
     check_consistent_length(X, y, sample_weight, groups)
-    labels = np.unique(y[_present(y)])
-    if len(labels) == 0 or not _present(y).all():
-        raise ValueError("y holds missing values; drop those rows first.")
+    labels = _labels(y)
     if len(labels) != 2:
         found = ", ".join(repr(label) for label in labels.tolist()[:5])
         raise ValueError(
@@ -91,10 +89,23 @@ def check_history(X: Any, y: Any, sample_weight: Any, groups: Any, positive: Any
     return History(X, is_positive, weight, groups, label)
 
 
-def _present(y: np.ndarray) -> np.ndarray:
+def _labels(y: np.ndarray) -> np.ndarray:
+    missing = _missing(y)
+    if missing.any():
+        raise ValueError(
+            f"y is missing in {int(missing.sum())} rows, the first is row "
+            f"{int(np.argmax(missing))}; drop those rows first."
+        )
+    try:
+        return np.unique(y)
+    except TypeError as error:
+        raise ValueError("y mixes numbers and text; use labels of one kind.") from error
+
+
+def _missing(y: np.ndarray) -> np.ndarray:
     if y.dtype.kind == "O":
-        return np.array([value is not None and bool(value == value) for value in y], dtype=bool)
-    return ~np.isnan(y) if y.dtype.kind == "f" else np.ones(len(y), dtype=bool)
+        return np.array([value is None or value != value for value in y], dtype=bool)
+    return np.isnan(y) if y.dtype.kind == "f" else np.zeros(len(y), dtype=bool)
 
 
 def as_table(data: Any, name: str) -> Any:
@@ -104,6 +115,10 @@ def as_table(data: Any, name: str) -> Any:
     if sparse.issparse(data):
         return data.tocsr()
     array = np.asarray(data)
+    if array.dtype.kind in "bO":
+        # Imputation takes no booleans, and numbers may come as objects, None among them.
+        with suppress(TypeError, ValueError):
+            array = array.astype(np.float64)
     if array.ndim != 2:
         raise ValueError(
             f"{name} has shape {array.shape}; rows and columns are needed, shape (n_rows, "
@@ -200,6 +215,8 @@ class Folds:
         Mean weight of a test part relative to its training part.
     text : str
         What was done, in words.
+    note : str or None
+        What the user should know about it.
     """
 
     splits: list[tuple[np.ndarray, np.ndarray]]
@@ -207,6 +224,7 @@ class Folds:
     weight: np.ndarray
     ratio: float
     text: str
+    note: str | None
 
 
 def make_folds(history: History, cv: Any, repeats: int | None, seed: int) -> Folds:
@@ -214,9 +232,9 @@ def make_folds(history: History, cv: Any, repeats: int | None, seed: int) -> Fol
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
         check_number("cv", cv, least=2, integer=True)
         if repeats is None:
-            repeats = 3 if len(history) <= _REPEAT_ROWS else 1
+            repeats = 2 if len(history) <= _REPEAT_ROWS else 1
         check_number("repeats", repeats, least=1, integer=True)
-        folds = _affordable(history, int(cv))
+        folds, note = _affordable(history, int(cv))
         kind = StratifiedKFold if history.groups is None else StratifiedGroupKFold
         splitters = [
             kind(folds, shuffle=True, random_state=seed + repeat) for repeat in range(repeats)
@@ -230,7 +248,7 @@ def make_folds(history: History, cv: Any, repeats: int | None, seed: int) -> Fol
                 "Give cv as an integer, or leave out repeats."
             )
         splitters = [check_cv(cv, history.positive, classifier=True)]
-        text = str(splitters[0])
+        text, note = str(splitters[0]), None
     rows = np.arange(len(history))
     per_repeat = [
         [
@@ -240,6 +258,7 @@ def make_folds(history: History, cv: Any, repeats: int | None, seed: int) -> Fol
         ]
         for splitter in splitters
     ]
+    per_repeat = [repeat for repeat in per_repeat if repeat]
     splits = [split for repeat in per_repeat for split in repeat]
     if not splits:
         raise ValueError(
@@ -248,11 +267,11 @@ def make_folds(history: History, cv: Any, repeats: int | None, seed: int) -> Fol
         )
     tested = np.array([history.mass(test) for _, test in splits])
     trained = np.array([history.mass(train) for train, _ in splits])
-    return Folds(splits, len(per_repeat[0]), tested, float(np.mean(tested / trained)), text)
+    return Folds(splits, len(per_repeat[0]), tested, float(np.mean(tested / trained)), text, note)
 
 
-def _affordable(history: History, folds: int) -> int:
-    """Folds that give every test part a row of either class."""
+def _affordable(history: History, folds: int) -> tuple[int, str | None]:
+    """Folds that give every test part a row of either class, and what was changed."""
     if history.groups is None:
         fewest = int(min(history.positive.sum(), (~history.positive).sum()))
         unit = "rows"
@@ -267,12 +286,8 @@ def _affordable(history: History, folds: int) -> int:
             "and one to check."
         )
     if fewest >= folds:
-        return folds
-    warnings.warn(
-        f"cv={folds} was lowered to {fewest}: one class has only {fewest} {unit}. The estimate "
-        "is rough; more labelled rows would sharpen it.",
-        UserWarning,
-        stacklevel=4,
+        return folds, None
+    return fewest, (
+        f"cv={folds} was lowered to {fewest}, because one class has only {fewest} {unit}. The "
+        "estimate is rough; more labelled rows would sharpen it."
     )
-    return fewest
-

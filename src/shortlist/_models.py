@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
@@ -24,7 +24,7 @@ BASELINE = "logistic regression"
 
 # Rows above which a family is left out: a kernel fit grows with the square of the rows,
 # the swap search with rows times candidates.
-_KERNEL_ROWS = 5_000
+_KERNEL_ROWS = 3_000
 _TRANSDUCTIVE_ROWS = 20_000
 
 
@@ -55,6 +55,13 @@ class Model:
     def transductive(self) -> bool:
         """Whether it learns from the rows it will choose from."""
         return isinstance(self.estimator, TransductiveTopK)
+
+    def strengthened(self, factor: float) -> Model:
+        """Return the model for a sample: the loss of fewer rows, each counted for more."""
+        if factor == 1.0 or "C" not in self.estimator.get_params(deep=False):
+            return self
+        estimator = clone(self.estimator)
+        return replace(self, estimator=estimator.set_params(C=factor * estimator.C))
 
 
 @dataclass(frozen=True)
@@ -114,7 +121,7 @@ def _boosting(task: Task) -> Iterator[tuple[str, Any]]:
 
 
 def _rates(task: Task) -> list[float]:
-    """Rates around the budget, rounded, so that names stay short."""
+    """Return rates around the budget, rounded, so that names stay short."""
     return sorted({float(f"{np.clip(factor * task.rate, 1e-3, 0.5):.1g}") for factor in (1.0, 4.0)})
 
 
@@ -221,9 +228,15 @@ def contestants(models: Any, task: Task) -> tuple[list[Model], dict[str, str]]:
 
 def _grid(family: str, task: Task) -> list[Model]:
     return [
-        Model(f"{family}({params})" if params else family, family, estimator)
+        Model(_name(family, params), family, estimator)
         for params, estimator in FAMILIES[family][0](task)
     ]
+
+
+def _name(family: str, params: str) -> str:
+    if not params:
+        return family
+    return f"{family} ({params})" if " " in family else f"{family}({params})"
 
 
 def _own(name: Any, estimator: Any) -> Model:
@@ -269,7 +282,12 @@ def default_features(X: Any) -> Any:
 def other_columns(X: Any) -> list[Any]:
     """Columns of a table that hold no numbers; for an array of another type, all of them."""
     if not hasattr(X, "columns"):
-        array = np.asarray(X)
-        return [] if array.dtype.kind in "biuf" else list(range(array.shape[-1]))
-    numeric = {"b", "i", "u", "f"}
-    return [name for name in X.columns if np.asarray(X[name][:0]).dtype.kind not in numeric]
+        return [] if X.dtype.kind in "biuf" else list(range(X.shape[1]))
+    return [name for name in X.columns if not _numeric(X[name].dtype)]
+
+
+def _numeric(dtype: Any) -> bool:
+    kind = getattr(dtype, "kind", None)
+    if kind is not None:
+        return kind in "biuf"
+    return bool(dtype.is_numeric()) or str(dtype) == "Boolean"

@@ -24,14 +24,14 @@ _AROUND = 0.25
 def shares(
     positive: np.ndarray, scores: np.ndarray, weight: np.ndarray | None, rates: FloatArray
 ) -> FloatArray:
-    """Expected hits per row of the list when it is cut at each of the rates."""
+    """Return the expected hits per row when the list is cut at each of the rates."""
     whole = weight is None or bool(np.all(weight == np.floor(weight)))
     sample = Sample(positive, scores, weight, whole)
     return hits_at(rates * sample.total, tie_blocks(sample)) / sample.total
 
 
 def mean_and_error(values: FloatArray, weight: FloatArray, ratio: float) -> tuple[float, float]:
-    r"""Mean over the folds and its standard error, corrected for their overlap.
+    r"""Return the mean over the folds and its standard error, corrected for their overlap.
 
     .. math:: \hat\sigma^2 \Bigl( \frac1J + \frac{n_{test}}{n_{train}} \Bigr)
 

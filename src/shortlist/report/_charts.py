@@ -108,7 +108,7 @@ def interval_strip(entry: Any, scale: Any, baseline_hits: float) -> Html:
         "svg",
         *(
             element("line", class_="grid", x1=pc(tick), x2=pc(tick), y1="0", y2="100%")
-            for tick, _ in scale.ticks(4)
+            for tick, _ in scale.ticks(5)
         ),
         element("line", class_="reference", x1=pc(zero), x2=pc(zero), y1="0", y2="100%"),
         element("line", class_=f"range {kind}", x1=pc(low), x2=pc(high), y1="50%", y2="50%"),
@@ -124,7 +124,7 @@ def strip_axis(scale: Any) -> Html:
     """Draw the ticks below a column of strips."""
     ticks = [
         element("text", label, x=pc(at), y="14", text_anchor="middle", class_="tick")
-        for at, label in scale.ticks(4)
+        for at, label in scale.ticks(5)
     ]
     return element("svg", *ticks, class_="strip axis", aria_hidden="true")
 

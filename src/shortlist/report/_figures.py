@@ -70,25 +70,36 @@ def figures(shortlist: Any) -> Figures:
     }
     thin = slice(None, None, len(grid) // _DENSITY_POINTS)
     return Figures(
-        values={
-            "k": budgets,
-            "hits": hits,
-            "low": low,
-            "high": high,
-            "baseline": baseline,
-            "random": budgets * hits[-1] / budgets[-1],
-            "found": found,
-            "taken": taken,
-        },
-        places={
-            "x": scales["budget"].place(budgets),
-            "hits_y": 100 - scales["hits"].place(hits),
-            "precision_y": 100 - scales["precision"].place(precision),
-            "cut_x": np.clip(scales["score"].place(cut), 0, 100),
-        },
+        values=_short(
+            {
+                "k": budgets,
+                "hits": hits,
+                "low": low,
+                "high": high,
+                "baseline": baseline,
+                "random": budgets * hits[-1] / budgets[-1],
+                "found": found,
+                "taken": taken,
+            }
+        ),
+        places=_short(
+            {
+                "x": scales["budget"].place(budgets),
+                "hits_y": 100 - scales["hits"].place(hits),
+                "precision_y": 100 - scales["precision"].place(precision),
+                "cut_x": np.clip(scales["score"].place(cut), 0, 100),
+            }
+        ),
         scales=scales,
         density={"grid": grid[thin], "positive": densities[0][thin], "other": densities[1][thin]},
     )
+
+
+def _short(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Round to seven digits: a shorter page, whose script reads the numbers Python has."""
+    return {
+        name: np.array([float(f"{value:.7g}") for value in array]) for name, array in arrays.items()
+    }
 
 
 def _cuts(sample: Sample, rates: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -25,7 +25,7 @@ def join(*parts: Any) -> Html:
     return Html("".join(text(part) for part in parts if part is not None))
 
 
-def element(name: str, *children: Any, **attributes: Any) -> Html:
+def element(name: str, /, *children: Any, **attributes: Any) -> Html:
     """Return one element.
 
     Underscores in attribute names become hyphens and a last one is dropped

@@ -8,8 +8,6 @@ from datetime import UTC, datetime
 from importlib.resources import files
 from typing import Any
 
-import numpy as np
-
 from . import _sections
 from ._figures import Figures, figures
 from ._html import Html, element, json_script
@@ -93,16 +91,12 @@ def _policy(style: str, script: str) -> str:
 
 def _data(shortlist: Any, fig: Figures) -> dict[str, Any]:
     """Everything the script needs, as plain values."""
-
-    def short(array: np.ndarray) -> list[float]:
-        return [float(f"{value:.7g}") for value in array]
-
     return {
         "k": shortlist.k,
         "candidates": shortlist.n_candidates,
         "winner": shortlist.winner,
         "baseline": shortlist.baseline,
         "confidence": shortlist.expected_hits.confidence,
-        "values": {name: short(array) for name, array in fig.values.items()},
-        "places": {name: short(array) for name, array in fig.places.items()},
+        "values": {name: array.tolist() for name, array in fig.values.items()},
+        "places": {name: array.tolist() for name, array in fig.places.items()},
     }

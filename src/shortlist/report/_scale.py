@@ -67,6 +67,20 @@ class Scale:
         return inside[0] if len(inside[0]) <= at_most else inside[1]
 
 
+def rounded_around(low: float, high: float, at_most: int = 6) -> Scale:
+    """Return an axis with round ends that holds both values.
+
+    Examples
+    --------
+    >>> from shortlist.report._scale import rounded_around
+    >>> rounded_around(61.3, 99)
+    Scale(low=60.0, high=100.0, log=False)
+    """
+    step = _round_step((high - low) / at_most) or 1.0
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    return Scale(step * first, step * max(last, first + 1))
+
+
 def rounded_up(value: float, at_most: int = 6) -> float:
     """Return a round number of at least `value`, to end an axis that starts at zero.
 

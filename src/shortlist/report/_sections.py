@@ -7,7 +7,7 @@ from typing import Any
 from ._charts import budget_charts, density_chart, interval_strip, strip_axis
 from ._figures import Figures
 from ._html import Html, element, join
-from ._scale import Scale, rounded_up
+from ._scale import rounded_around
 from ._tables import data_table, definitions, listed_rows, scrolling
 from ._words import DASH, certified, count, duration, fixed, percent, plain, signed
 
@@ -20,7 +20,7 @@ def asked(shortlist: Any) -> Html:
     families = dict.fromkeys(entry.family for entry in s.comparison)
     return definitions(
         ("Budget", f"{s.k:,} of {s.n_candidates:,} candidates ({percent(s.k / s.n_candidates)})"),
-        ("Looked for", f"rows labelled {s.positive_label!r}"),
+        ("Looked for", f"rows labelled “{s.positive_label}”"),
         ("History", f"{s.n_history:,} labelled rows, {s.n_positive:,.6g} of them positive"),
         ("Compared", f"{len(s.comparison)} models of {len(families)} kinds: {', '.join(families)}"),
         ("Judged by", f"{s.settings.get('scoring')}, {s.settings.get('cv')}"),
@@ -83,7 +83,7 @@ def comparison(shortlist: Any) -> Html:
             best.append(entry)
     best.sort(key=entries.index)
     baseline = next(entry for entry in entries if entry.is_baseline)
-    scale = Scale(0.0, rounded_up(max(entry.high for entry in best), 4))
+    scale = rounded_around(min(e.low for e in best), max(e.high for e in best), 5)
     confidence = percent(shortlist.expected_hits.confidence)
     body = [
         element(
@@ -189,9 +189,8 @@ def budget(shortlist: Any, fig: Figures) -> Html:
         None
         if baseline is None
         else join(
-            f" {baseline} would find ",
             show("baseline", "count", count(fig.at("baseline", s.k))),
-            ",",
+            f" with {baseline}, ",
         )
     )
     sentence = element(
@@ -208,11 +207,10 @@ def budget(shortlist: Any, fig: Figures) -> Html:
         show("high", "count", count(fig.at("high", s.k))),
         ": a precision of ",
         show("precision", "percent", percent(fig.at("hits", s.k) / s.k)),
-        ".",
+        ". For comparison: ",
         against,
-        " Picking at random would find " if against is None else " and picking at random ",
         show("random", "count", count(fig.at("random", s.k))),
-        ".",
+        " at random.",
         class_="answer small",
         id="budget-answer",
         role="status",

@@ -14,6 +14,7 @@ from ._words import DASH, count, plain
 _ROWS = 20
 _COLUMNS = 12
 _CHARACTERS = 80
+_UNBROKEN = 30
 
 
 def data_table(title: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> Html:
@@ -71,14 +72,16 @@ def _table(
 ) -> Html:
     """Return a table; the first cell of a row is its heading."""
 
-    def class_(column: int) -> str | None:
-        return "number" if numbers is None or column < numbers else None
+    def class_(column: int, cell: str = "") -> str | None:
+        if numbers is None or column < numbers:
+            return "number"
+        return "short" if 0 < len(cell) <= _UNBROKEN else None
 
     body = [
         element(
             "tr",
             element("th", row[0], scope="row"),
-            *(element("td", cell, class_=class_(j)) for j, cell in enumerate(row[1:], 1)),
+            *(element("td", cell, class_=class_(j, cell)) for j, cell in enumerate(row[1:], 1)),
         )
         for row in rows
     ]
@@ -90,7 +93,7 @@ def _table(
             element(
                 "tr",
                 *(
-                    element("th", name, scope="col", class_=class_(j) if j else None)
+                    element("th", name, scope="col", class_=class_(j, name) if j else None)
                     for j, name in enumerate(head)
                 ),
             ),
@@ -120,6 +123,6 @@ def _cell(value: Any) -> str:
     if value is None or str(value) in ("NaT", "<NA>"):
         return DASH
     if isinstance(value, Real) and not isinstance(value, bool | Integral):
-        return plain(float(value)) if math.isfinite(value) else DASH
+        return DASH if math.isnan(value) else f"{float(value):.6g}"
     text = str(value)
     return text if len(text) <= _CHARACTERS else f"{text[:_CHARACTERS]}…"

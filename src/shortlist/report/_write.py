@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 from ._page import page
@@ -46,6 +48,17 @@ def write_report(
     ...     (Path(folder) / "report.html").read_text("utf-8")[:15]
     '<!DOCTYPE html>'
     """
+    target = Path(path)
+    if target.exists() and not overwrite:
+        raise FileExistsError(
+            f"path={str(target)!r} exists already; pass overwrite=True to replace it, or choose "
+            "another name."
+        )
     html = page(shortlist, rows, title)
-    with open(path, "w" if overwrite else "x", encoding="utf-8") as file:
-        file.write(html)
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        # Half a surrogate pair, as in a broken file name, has no UTF-8 form.
+        part.write_text(html, encoding="utf-8", errors="xmlcharrefreplace")
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)

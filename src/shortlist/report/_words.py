@@ -97,5 +97,5 @@ def certified(certificate: Certificate | None, model: str) -> tuple[str, str]:
     }[certificate.status]
     return (
         f"Training stopped early, {reason}. Proven: {bound}.",
-        f"It was meant to come within {at_most(certificate.tol)}. {new_rows}",
+        f"It was meant to come within {100 * certificate.tol:.2g} %. {new_rows}",
     )

@@ -85,11 +85,11 @@ def figures(shortlist: Shortlist) -> Figures:
         places["cut_x"] = scales["score"].place(cut)
         thin = slice(None, None, len(grid) // _DENSITY_POINTS)
         density = {"grid": grid[thin], "positive": above[thin], "other": below[thin]}
-    return Figures(_short(values), _short(places), scales, density)
+    return Figures(values, _short(places), scales, density)
 
 
 def _short(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Round to seven digits: a shorter page, whose script reads the numbers Python has."""
+    """Round to seven digits, for a shorter page: these are places, nobody reads them."""
     return {
         name: np.array([float(f"{value:.7g}") for value in array]) for name, array in arrays.items()
     }

@@ -20,7 +20,7 @@ from shortlist.metrics._sample import check_sample
 from shortlist.report import write_report
 from shortlist.report._figures import _cuts, figures
 from shortlist.report._page import page
-from shortlist.report._words import count, percent
+from shortlist.report._words import count, percent, sentence
 
 
 class Reader(HTMLParser):
@@ -68,7 +68,7 @@ def test_says_everything_in_order(read, result):
     assert "rows labelled “hit”" in read.text["asked"]
     assert f"expect {count(hits.value)} hits" in read.text["answer"]
     assert f"between {count(hits.low)} and {count(hits.high)}" in read.text["answer"]
-    assert result.verdict in read.text["answer"]
+    assert sentence(result.verdict) in read.text["answer"]
     for entry in result.comparison:
         assert entry.name in read.text["comparison"]
     assert "Proven: no TopPush rbf" in read.text["certificate"]

@@ -10,14 +10,23 @@ from hypothesis import strategies as st
 from shortlist.certificate import Certificate
 from shortlist.report._html import Html, element, join, json_script
 from shortlist.report._scale import Scale, rounded_around, rounded_up
-from shortlist.report._words import at_most, certified, count, duration, percent, signed
+from shortlist.report._words import at_most, certified, count, duration, percent, sentence, signed
 
 sizes = st.floats(1e-12, 1e12)
 
 
 @pytest.mark.parametrize(
     ("value", "written"),
-    [(0, "0.0"), (2.25, "2.3"), (9.949, "9.9"), (9.95, "10"), (12.5, "13"), (61_234.4, "61,234")],
+    [
+        (0, "0.0"),
+        (2.25, "2.2"),
+        (2.35, "2.4"),
+        (9.949, "9.9"),
+        (9.95, "10"),
+        (12.5, "12"),
+        (13.5, "14"),
+        (61_234.4, "61,234"),
+    ],
 )
 def test_counts(value, written):
     assert count(value) == written
@@ -35,6 +44,10 @@ def test_what_is_not_known_is_a_dash():
     assert [count(math.nan), percent(math.nan), signed(math.nan, 1.0)] == 3 * ["–"]
     assert signed(-3.0, math.inf) == "−3.0 ± ∞"
     assert signed(12.0, 4.0) == "+12 ± 4.0"
+
+
+def test_a_sentence_begins_with_a_capital():
+    assert [sentence(words) for words in ("logistic", "TopPush", "")] == ["Logistic", "TopPush", ""]
 
 
 def test_durations():

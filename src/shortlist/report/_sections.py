@@ -9,7 +9,7 @@ from ._figures import Figures
 from ._html import Html, element, join
 from ._scale import rounded_around
 from ._tables import data_table, definitions, listed_rows, scrolling
-from ._words import DASH, certified, count, duration, fixed, percent, plain, signed
+from ._words import DASH, certified, count, duration, fixed, percent, plain, sentence, signed
 
 if TYPE_CHECKING:
     from .._comparison import Entry
@@ -34,7 +34,7 @@ def asked(shortlist: Shortlist) -> Html:
 def answer(shortlist: Shortlist, fig: Figures) -> Html:
     """Say what to expect, in one sentence, then in four figures."""
     s, hits = shortlist, shortlist.expected_hits
-    sentence = element(
+    expected = element(
         "p",
         f"Of the {s.k:,} candidates on this list, expect ",
         element("strong", f"{count(hits.value)} hits"),
@@ -49,8 +49,8 @@ def answer(shortlist: Shortlist, fig: Figures) -> Html:
         (count(fig.at("random", s.k)), "hits by picking at random"),
     ]
     return join(
-        sentence,
-        element("p", s.verdict, class_="verdict"),
+        expected,
+        element("p", sentence(s.verdict), class_="verdict"),
         element(
             "ul",
             *(
@@ -191,7 +191,7 @@ def budget(shortlist: Shortlist, fig: Figures) -> Html:
             f" with {baseline}, ",
         )
     )
-    sentence = element(
+    spoken = element(
         "p",
         "With a budget of ",
         show("k", "whole", fixed(s.k, 0)),
@@ -239,7 +239,7 @@ def budget(shortlist: Shortlist, fig: Figures) -> Html:
         "elsewhere, nothing is fitted again.",
         class_="note",
     )
-    return join(controls if last else None, sentence, charts, note, table)
+    return join(controls if last else None, spoken, charts, note, table)
 
 
 def densities(shortlist: Shortlist, fig: Figures) -> Html:
@@ -248,7 +248,7 @@ def densities(shortlist: Shortlist, fig: Figures) -> Html:
     if not fig.density:
         return element("p", "The rows scored in cross-validation are of one class only.")
     x = "score, in standard deviations of its fold"
-    sentence = element(
+    spoken = element(
         "p",
         "Above the cut of the chosen budget lie ",
         element("strong", percent(fig.at("found", s.k)), data_show="found:percent"),
@@ -266,7 +266,7 @@ def densities(shortlist: Shortlist, fig: Figures) -> Html:
             for i in range(0, len(fig.density["grid"]), step)
         ],
     )
-    return join(sentence, density_chart(fig, s.k, x), table)
+    return join(spoken, density_chart(fig, s.k, x), table)
 
 
 def certificate(shortlist: Shortlist) -> Html:
@@ -330,10 +330,9 @@ def notes(title: str, items: list[str]) -> Html | None:
 
 
 def _named(entry: Entry) -> Html:
-    part = "chosen" if entry.is_winner else "baseline" if entry.is_baseline else None
-    return element(
-        "span", entry.name, None if part is None else element("em", part, class_=f"badge {part}")
-    )
+    parts = [("chosen", entry.is_winner), ("baseline", entry.is_baseline)]
+    badges = [element("em", part, class_=f"badge {part}") for part, its in parts if its]
+    return element("span", entry.name, *badges)
 
 
 def _figures_of(entry: Entry) -> list[Html]:

@@ -78,7 +78,7 @@ def _table(
     def class_(column: int, cell: str = "") -> str | None:
         if numbers is None or column < numbers:
             return "number"
-        return "short" if 0 < len(cell) <= _UNBROKEN else None
+        return "short" if len(cell) <= _UNBROKEN else "long"
 
     body = [
         element(

@@ -11,9 +11,14 @@ DASH = "–"
 
 
 def fixed(value: float, decimals: int) -> str:
-    """Write a number with separators of thousands, halves rounded up as in the script."""
+    """Write a number with separators of thousands; halves go to the even neighbour."""
     scale = 10**decimals
-    return f"{math.floor(value * scale + 0.5) / scale:,.{decimals}f}"
+    return f"{round(value * scale) / scale:,.{decimals}f}"
+
+
+def sentence(words: str) -> str:
+    """Begin with a capital: names of models need not."""
+    return words[:1].upper() + words[1:]
 
 
 def count(value: float) -> str:
@@ -72,13 +77,13 @@ def certified(certificate: Certificate | None, model: str) -> tuple[str, str]:
     new_rows = "It says nothing about new rows: that is what the cross-validation above measures."
     if certificate is None:
         return (
-            f"{model} is fitted without a certificate: its training comes with no proof.",
+            f"{sentence(model)} is fitted without a certificate: its training comes with no proof.",
             "The estimate of the hits does not need one: it comes from cross-validation.",
         )
     if certificate.status == "local":
         return (
-            f"{model} solves a problem with many local optima: the search ended in one of them, "
-            "and no bound to the best is claimed.",
+            f"{sentence(model)} solves a problem with many local optima: the search ended in one "
+            "of them, and no bound to the best is claimed.",
             "The estimate of the hits does not need one: it comes from cross-validation.",
         )
     gap = certificate.relative_gap

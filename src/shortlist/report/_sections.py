@@ -71,8 +71,7 @@ def answer(shortlist: Shortlist, fig: Figures) -> Html:
 
 def the_list(shortlist: Shortlist, rows: Any, fig: Figures) -> Html:
     """Show the first rows of the list."""
-    table, remark = listed_rows(shortlist, rows, fig)
-    return join(table, element("p", remark, class_="note"))
+    return listed_rows(shortlist, rows, fig)
 
 
 def comparison(shortlist: Shortlist) -> Html:

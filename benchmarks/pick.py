@@ -15,8 +15,8 @@ the history only. Then the labels of the candidates are uncovered:
 
 ± is one standard error over splits, which overlap: they share the rows of one set. History and
 candidates are dealt from one finite set, so that more positives in one are fewer in the other:
-where the two take most of the set, the truth is covered less often than with fresh candidates. Sets need
-``SHORTLIST_DATA``; without it the bundled sets stand in.
+where the two take most of the set, the truth is covered less often than with fresh candidates.
+Sets need ``SHORTLIST_DATA``; without it the bundled sets stand in.
 """
 
 from __future__ import annotations

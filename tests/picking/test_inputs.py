@@ -15,6 +15,9 @@ from shortlist._models import FAMILIES, Task, contestants, default_features
 
 from .made import Column, quick, rows
 
+# The histories here are short: many a list is rightly said to be weak.
+pytestmark = pytest.mark.filterwarnings("ignore:The list is not better")
+
 HISTORY, LABELS = rows(120, 0)
 NEW, _ = rows(60, 1)
 
@@ -107,7 +110,7 @@ def test_streamed_candidates_give_the_same_list():
 
     def blocks():
         calls.append(1)
-        yield from (NEW[:7], NEW[7:8], NEW[8:])
+        yield from (NEW[:7], NEW[:0], NEW[7:8], NEW[8:])
 
     whole = pick(HISTORY, LABELS, NEW, 10, models=["TopPush", "TransductiveTopK"], repeats=1)
     parts = pick(HISTORY, LABELS, blocks, 10, models=["TopPush", "TransductiveTopK"], repeats=1)
@@ -117,6 +120,23 @@ def test_streamed_candidates_give_the_same_list():
     assert "TransductiveTopK" not in whole.comparison.left_out
     assert "blocks" in parts.comparison.left_out["TransductiveTopK"]
     assert "not tried: TransductiveTopK" in str(parts.comparison)
+
+
+def test_a_stream_must_start_afresh():
+    blocks = iter([NEW])
+    with pytest.raises(ValueError, match=r"60 rows the first time and 0 the second.*fresh"):
+        pick(HISTORY, LABELS, lambda: blocks, 10, models={}, repeats=1)
+
+
+def test_long_tables_are_scored_in_blocks(monkeypatch):
+    pd = pytest.importorskip("pandas")
+    monkeypatch.setattr("shortlist._history._BLOCK", 7)
+    assert list_of(HISTORY, LABELS, NEW, 10) == PLAIN
+    # A frame whose index looks like positions but is none.
+    X = pd.DataFrame(HISTORY, columns=list("abcd"))
+    new = pd.DataFrame(NEW, columns=list("abcd"), index=np.linspace(9.5, 3.5, 60))
+    assert list_of(X, LABELS, new, 10) == PLAIN
+    assert list_of(HISTORY, LABELS, new, 10) == PLAIN
 
 
 def test_own_models():
@@ -147,6 +167,7 @@ def test_models_that_take_too_long_are_left_out_with_the_reason():
     assert len(set(names)) == len(names)
 
 
+@pytest.mark.filterwarnings("ignore::shortlist.CollapsedWarning")
 @pytest.mark.parametrize("rate", [1e-6, 0.001, 0.03, 0.5, 1.0])
 def test_grids_suit_every_rate(rate):
     for family in FAMILIES:

@@ -129,6 +129,7 @@ def test_strengthened_models_keep_their_loss_per_row():
             np.testing.assert_allclose(half.coef_, whole.coef_, atol=1e-2)
 
 
+@pytest.mark.filterwarnings("ignore:The list is not better")
 def test_interval_covers_about_as_often_as_it_says():
     # Made data, where new candidates can be drawn at will: 120 histories of 250 rows.
     inside, bias = [], []

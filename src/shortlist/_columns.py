@@ -155,7 +155,9 @@ def _finite(column: pd.Series) -> pd.Series:
 
 def _as_text(column: pd.Series) -> pd.Series:
     """Text without gaps: that a value is missing may mean something, too."""
-    return column.map(lambda value: _ABSENT if pd.isna(value) is True else str(value)).astype(object)
+    return column.map(lambda value: _ABSENT if pd.isna(value) is True else str(value)).astype(
+        object
+    )
 
 
 def make_features(types: ColumnTypes, rows: pd.DataFrame) -> Pipeline:

@@ -69,9 +69,7 @@ encoding = _option(
     "--encoding", default="utf-8", show_default=True, metavar="NAME", help="Of text files."
 )
 force = _option("--force", is_flag=True, help="Replace files that exist.")
-as_json = _option(
-    "--json", "as_json", is_flag=True, help="Print one JSON object instead of words."
-)
+as_json = _option("--json", "as_json", is_flag=True, help="Print one JSON object instead of words.")
 
 
 def budget(required: bool, text: str) -> Callable[[Any], Any]:

@@ -171,7 +171,7 @@ class Other(TopPush):
 
 
 def test_models_of_other_types_are_neither_saved_nor_loaded(table, tmp_path):
-    types, typed = read_types(table[["number"]])
+    types, _ = read_types(table[["number"]])
     model = SavedModel(Other(), types, "y", "1", [], "other", {})
     with pytest.raises(ModelFileError, match=r"cannot be saved.*Other"):
         save_model(model, tmp_path / "m.skops")

@@ -53,7 +53,7 @@ def test_pick_then_score_then_evaluate(files, run, loans):
     assert everything["row"].iloc[:20].tolist() == found["row"].astype(int).tolist()
 
     # Judged by the outcome, which is known here.
-    X, y = loans
+    _, y = loans
     known = everything.assign(outcome=np.where(y[160:][everything["row"]], "bad", "good"))
     known.to_csv("known.csv", index=False)
     done = run("evaluate", "known.csv", "--label", "outcome", "--positive", "bad",

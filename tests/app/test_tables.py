@@ -65,15 +65,20 @@ def test_a_row_longer_than_a_block_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr(_tables, "_BLOCK_BYTES", 1 << 10)
     path = tmp_path / "t.csv"
     path.write_text('a,b\n1,2\n3,"' + "x\n" * 5000 + '"\n')
-    with pytest.raises(TableError, match="longer than|well-formed"):
+    with pytest.raises(TableError, match="well-formed"):
         _ = Table(str(path)).n_rows
 
 
 def test_outputs_appear_together_or_not_at_all(tmp_path):
     one, two = str(tmp_path / "one.csv"), str(tmp_path / "two.html")
-    with pytest.raises(RuntimeError, match="late"), Outputs(one, two) as outputs:
-        outputs[one].write_text("done")
-        raise RuntimeError("late")
+
+    def write_and_fail(text, **settings):
+        with Outputs(one, two, **settings) as outputs:
+            outputs[one].write_text(text)
+            raise RuntimeError("late")
+
+    with pytest.raises(RuntimeError, match="late"):
+        write_and_fail("done")
     assert list(tmp_path.iterdir()) == []
     with Outputs(one, two) as outputs:
         outputs[one].write_text("1")
@@ -82,9 +87,8 @@ def test_outputs_appear_together_or_not_at_all(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one.csv", "two.html"]
     with pytest.raises(FileExistsError, match="--force"):
         Outputs(one)
-    with pytest.raises(RuntimeError), Outputs(one, force=True) as outputs:
-        outputs[one].write_text("changed")
-        raise RuntimeError
+    with pytest.raises(RuntimeError, match="late"):
+        write_and_fail("changed", force=True)
     assert (tmp_path / "one.csv").read_text() == "1"
     with pytest.raises(FileExistsError, match="twice"):
         Outputs(str(tmp_path / "x.csv"), str(tmp_path / "." / "x.csv"))

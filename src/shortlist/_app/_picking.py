@@ -141,9 +141,8 @@ def _check_columns(
     unused = {label, *ids, *drop, group}
     columns = [name for name in old.columns if name not in unused]
     if not columns:
-        raise TableError(
-            f"{old.name} has no column to learn from besides {', '.join(sorted(filter(None, unused)))}."
-        )
+        besides = _quoted(sorted(filter(None, unused)))
+        raise TableError(f"{old.name} has no column to learn from besides {besides}.")
     lacking = [name for name in columns if name not in table.columns]
     if lacking:
         known = {*columns, *unused}
@@ -152,7 +151,8 @@ def _check_columns(
         remedy = " ".join(f"--drop {name!r}" for name in lacking[:5])
         raise TableError(
             f"the columns differ: {table.name} lacks {_quoted(lacking)} of {old.name}.{new} "
-            f"Give both files the same columns, or add {remedy}{' ...' if len(lacking) > 5 else ''}."
+            "Give both files the same columns, or add "
+            f"{remedy}{' ...' if len(lacking) > 5 else ''}."
         )
     return columns
 

@@ -127,3 +127,28 @@ def test_help_is_light(run):
     assert b"Exit codes" in done.stdout
     for name in ("pick", "score", "evaluate", "demo"):
         assert run(name, "--help").returncode == 0
+
+
+def test_a_hundred_columns_of_text_and_dates(tmp_path, run, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    words = np.array("zahlung spät früh order déjà rien blau rot möbel haus".split())
+    n = 110
+    y = np.arange(n) % 4 == 0
+    table = {}
+    for j in range(50):
+        said = [" ".join(rng.choice(words, 4)) + f" {i}" for i in range(n)]
+        table[f"text {j}"] = [
+            f"{text} mahnung" if bad else text for text, bad in zip(said, y, strict=True)
+        ]
+        day = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 900, n), "D")
+        table[f"date {j}"] = day.strftime("%d/%m/%Y" if j % 2 else "%Y-%m-%d %H:%M:%S")
+    frame = pd.DataFrame(table).mask(rng.random((n, 100)) < 0.03, "")
+    frame.assign(bad=y.astype(int)).iloc[:80].to_csv("h.csv", index=False)
+    frame.iloc[80:].to_csv("c.csv", index=False)
+    done = run("pick", "c.csv", "--history", "h.csv", "--label", "bad", "-k", "7", "-o", "list.tsv",
+               "--save", "m.skops")  # fmt: skip
+    assert done.returncode == 0, done.stderr.decode()
+    found = pd.read_csv("list.tsv", sep="\t")
+    assert y[80:][found["row"]].sum() >= 5
+    assert (tmp_path / "m.skops").stat().st_size < 20_000_000

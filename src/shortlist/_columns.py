@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from skrub import DatetimeEncoder, StringEncoder, ToDatetime, ToFloat
-from skrub.core import RejectColumn
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from skrub import DatetimeEncoder, StringEncoder, ToDatetime, ToFloat
+from skrub.core import RejectColumn
 
 # How files spell a missing value, apart from blanks; compared in lower case.
 _MISSING = frozenset(
@@ -155,7 +155,9 @@ def _finite(column: pd.Series) -> pd.Series:
 
 def _as_text(column: pd.Series) -> pd.Series:
     """Text without gaps: that a value is missing may mean something, too."""
-    return column.map(lambda value: _ABSENT if pd.isna(value) is True else str(value)).astype(object)
+    return column.map(lambda value: _ABSENT if pd.isna(value) is True else str(value)).astype(
+        object
+    )
 
 
 def make_features(types: ColumnTypes, rows: pd.DataFrame) -> Pipeline:

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.preprocessing import TargetEncoder
 
 from ._columns import ColumnTypes, _without_blanks
 from ._tables import TableError
@@ -163,9 +162,10 @@ def find_leaks(
 
 def _ranking(column: pd.Series, is_text: bool, y: np.ndarray) -> float:
     if is_text:
-        folds = min(5, int(y.sum()), int((~y).sum()))
-        encoder = TargetEncoder(target_type="binary", cv=folds, random_state=0)
-        scores = [encoder.fit_transform(column.to_frame(), y.astype(int))[:, 0]]
+        by_value = pd.Series(y.astype(float), column.index).groupby(column)
+        others = by_value.transform("count") - 1
+        share = (by_value.transform("sum") - y) / others.clip(lower=1)
+        scores = [share.where(others > 0, y.mean()).to_numpy()]
     else:
         # Dates are ranked by their time in seconds; NaT is the lowest integer.
         gap = column.isna().to_numpy()
@@ -177,7 +177,10 @@ def _ranking(column: pd.Series, is_text: bool, y: np.ndarray) -> float:
         known = values[~gap]
         scores = [
             np.where(gap, extreme, values)
-            for extreme in ((known.min() - 1 - abs(known.min())), known.max() + 1 + abs(known.max()))
+            for extreme in (
+                (known.min() - 1 - abs(known.min())),
+                known.max() + 1 + abs(known.max()),
+            )
         ]
     areas = [partial_auc(y, score) for score in scores]
     return max(max(area, 1 - area) for area in areas)

@@ -18,14 +18,18 @@ from ._columns import ColumnTypes
 
 FORMAT = 1
 
+# functools.partial holds a function and its arguments; the function has to be listed, too.
 TRUSTED = (
+    "functools.partial",
     "numpy.dtype",
     "shortlist.certificate.Certificate",
     "shortlist.certificate.Check",
     "shortlist.certificate.Trace",
+    "shortlist.problems.kernels.rbf_kernel",
     "shortlist.top.PatMat",
     "shortlist.top.TopPush",
     "shortlist.transductive.TransductiveTopK",
+    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
     "skrub._datetime_encoder.DatetimeEncoder",
     "skrub._string_encoder.StringEncoder",
     "skrub._to_datetime.ToDatetime",

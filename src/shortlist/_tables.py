@@ -35,7 +35,7 @@ class TableError(ValueError):
 
 
 class Table:
-    """A file of rows with named columns, read in blocks of bounded size.
+    r"""A file of rows with named columns, read in blocks of bounded size.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Table:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = os.path.join(folder, "a.csv")
     ...     with open(path, "w") as file:
-    ...         _ = file.write("id;x\\n007;1,5\\n008;\\n")
+    ...         _ = file.write("id;x\n007;1,5\n008;\n")
     ...     table = Table(path)
     ...     table.columns, table.n_rows, table.read()["id"].tolist()
     (['id', 'x'], 2, ['007', '008'])
@@ -204,16 +204,18 @@ class Table:
             if "UTF8" in text or "utf-8" in text:
                 raise TableError(self._not_text(text)) from None
             if "Empty CSV" in text:
-                raise TableError(f"{self.name} is empty: a line of names and rows are needed.") from (
-                    None
-                )
+                raise TableError(
+                    f"{self.name} is empty: a line of names and rows are needed."
+                ) from (None)
             if "straddling" in text:
                 text = (
                     f"a row is longer than {_BLOCK_BYTES >> 20} MB; perhaps a quote is never closed"
                 )
             kind = "Parquet" if self.is_parquet else "CSV"
             text = re.sub(r"^CSV (parse|conversion) error: ", "", text)
-            raise TableError(f"{self.name} is not a well-formed {kind} file: {text[:300]}.") from None
+            raise TableError(
+                f"{self.name} is not a well-formed {kind} file: {text[:300]}."
+            ) from None
 
     def _not_text(self, detail: str) -> str:
         found = re.search(r"position (\d+)|Row #(\d+)", detail)
@@ -264,6 +266,4 @@ def write_list(path: Path, blocks: Iterable[pd.DataFrame]) -> None:
     separator = "\t" if path.suffix.lower() == ".tsv" else ","
     with path.open("w", encoding="utf-8", newline="") as file:
         for number, block in enumerate(blocks):
-            block.to_csv(
-                file, sep=separator, index=False, header=number == 0, lineterminator="\n"
-            )
+            block.to_csv(file, sep=separator, index=False, header=number == 0, lineterminator="\n")

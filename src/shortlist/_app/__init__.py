@@ -20,7 +20,7 @@ __all__ = ["app"]
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="shortlist")
 def app() -> None:
-    """Choose the few rows to act on: learn from labelled rows, rank the others.
+    r"""Choose the few rows to act on: learn from labelled rows, rank the others.
 
     Files are CSV, TSV or Parquet; "-" reads standard input and writes standard output.
 

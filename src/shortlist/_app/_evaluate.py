@@ -29,7 +29,7 @@ def evaluate(
     encoding: str,
     as_json: bool,
 ) -> None:
-    """Judge the first k rows of SCORED, now that the labels are known.
+    r"""Judge the first k rows of SCORED, now that the labels are known.
 
     Prints hits, precision and recall among the k rows with the highest scores, and the share
     of positives above every negative, each with a 95 % interval (Wilson's). Rows of equal

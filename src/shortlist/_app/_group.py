@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from typing import Any
 
 import click
@@ -16,7 +17,10 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; turn what it raises into a message and an exit code."""
         try:
-            return super().invoke(ctx)
+            # What a user can act on is said in the command's own words.
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return super().invoke(ctx)
         except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
             raise
         except KeyboardInterrupt:

@@ -69,9 +69,7 @@ encoding = _option(
     "--encoding", default="utf-8", show_default=True, metavar="NAME", help="Of text files."
 )
 force = _option("--force", is_flag=True, help="Replace files that exist.")
-as_json = _option(
-    "--json", "as_json", is_flag=True, help="Print one JSON object instead of words."
-)
+as_json = _option("--json", "as_json", is_flag=True, help="Print one JSON object instead of words.")
 
 
 def budget(required: bool, text: str) -> Callable[[Any], Any]:
@@ -80,7 +78,7 @@ def budget(required: bool, text: str) -> Callable[[Any], Any]:
 
 
 def check_streams(inputs: tuple[str, ...], output: str | None, as_json: bool) -> None:
-    """Standard input can be read once, standard output holds one thing."""
+    """Refuse to read standard input twice, or to write two things to standard output."""
     if inputs.count("-") > 1:
         raise click.UsageError("only one file can be read from standard input.")
     if as_json and output == "-":

@@ -36,7 +36,7 @@ from . import _options
 @_options.force
 @_options.as_json
 def pick(candidates: str, history: str, **options: Any) -> None:
-    """Choose the best rows of CANDIDATES, judging by a history.
+    r"""Choose the best rows of CANDIDATES, judging by a history.
 
     Compares models on the history at this budget by cross-validation, refits the best, and
     writes the chosen rows, best first: rank, row (counted from 0), score, ids, the columns of

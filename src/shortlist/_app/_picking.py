@@ -87,13 +87,16 @@ def run_pick(
         outputs = Outputs(*paths, force=force)
         table, old = (
             Table(
-                stack.enter_context(spooled(path)), "standard input" if path == "-" else path, encoding
+                stack.enter_context(spooled(path)),
+                "standard input" if path == "-" else path,
+                encoding,
             )
             for path in (candidates, history)
         )
-        past_columns = _check_columns(table, old, label, [*ids], [*drop], group)
+        # Counting reads the file to its end: what is malformed is found before the work.
         if not table.n_rows:
             raise TableError(f"{table.name} has a line of names and no rows.")
+        past_columns = _check_columns(table, old, label, [*ids], [*drop], group)
         check_budget(budget, table.n_rows)
         past = read_past(old, past_columns, label, positive, group)
         for leak in past.leaks:
@@ -108,7 +111,11 @@ def run_pick(
         if as_json:
             listed = entries(table, result.selected, result.scores, ids)
     if as_json:
-        print_json(_summary(result, past, notes, listed, {"output": output, "report": report, "save": save}))
+        print_json(
+            _summary(
+                result, past, notes, listed, {"output": output, "report": report, "save": save}
+            )
+        )
     else:
         # The list itself has standard output when it goes there.
         click.echo(str(result), err=output == "-")
@@ -134,7 +141,8 @@ def _check_columns(
     unused = {label, *ids, *drop, group}
     columns = [name for name in old.columns if name not in unused]
     if not columns:
-        raise TableError(f"{old.name} has no column to learn from besides {', '.join(sorted(filter(None, unused)))}.")
+        besides = _quoted(sorted(filter(None, unused)))
+        raise TableError(f"{old.name} has no column to learn from besides {besides}.")
     lacking = [name for name in columns if name not in table.columns]
     if lacking:
         known = {*columns, *unused}
@@ -143,7 +151,8 @@ def _check_columns(
         remedy = " ".join(f"--drop {name!r}" for name in lacking[:5])
         raise TableError(
             f"the columns differ: {table.name} lacks {_quoted(lacking)} of {old.name}.{new} "
-            f"Give both files the same columns, or add {remedy}{' ...' if len(lacking) > 5 else ''}."
+            "Give both files the same columns, or add "
+            f"{remedy}{' ...' if len(lacking) > 5 else ''}."
         )
     return columns
 

@@ -19,7 +19,7 @@ from . import _options
 @_options.force
 @_options.as_json
 def score(candidates: str, **options: Any) -> None:
-    """Rank the rows of CANDIDATES with a saved model.
+    r"""Rank the rows of CANDIDATES with a saved model.
 
     The file must have the columns that the model has learned from. Loading a model runs no
     code of the file; one with unknown parts is refused.

@@ -25,7 +25,7 @@ class Scale:
     Examples
     --------
     >>> from shortlist.report._scale import Scale
-    >>> Scale(1, 1000, log=True).place(10).round(1)
+    >>> float(Scale(1, 1000, log=True).place(10).round(1))
     33.3
     """
 

@@ -71,8 +71,8 @@ def certified(certificate: Certificate | None, model: str) -> tuple[str, str]:
     --------
     >>> from shortlist.certificate import Certificate
     >>> from shortlist.report._words import certified
-    >>> certified(Certificate(1.0, 0.9995, "converged", 0.001), "TopPush")[0]
-    'Proven: no TopPush with these settings reaches a training objective more than 0.051 % lower.'
+    >>> certified(Certificate(2.0, 1.5, "converged", 0.3), "TopPush")[0]
+    'Proven: no TopPush with these settings reaches a training objective more than 25 % lower.'
     """
     new_rows = "It says nothing about new rows: that is what the cross-validation above measures."
     if certificate is None:

@@ -107,7 +107,7 @@ class Outlook:
     def above_chance(self, model: Evidence, k: int) -> bool:
         """Say whether the folds show that the list is better than one drawn at random."""
         weight = self.fold_weight[model.folds]
-        gain = self._by_fold(model, k) / self.n_candidates - k / self.n_candidates * self.prevalence
+        gain = (self._by_fold(model, k) - k * self.prevalence) / self.n_candidates
         mean, needed = paired(gain, weight, self.ratio, self.mass)
         return k == self.n_candidates or mean > needed
 

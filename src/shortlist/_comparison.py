@@ -231,32 +231,33 @@ def verdict(comparison: Comparison, expected: ExpectedHits, chosen_for: int) -> 
     """Put the comparison into words."""
     winner, baseline, k = comparison.winner, comparison.baseline, comparison.k
     when = "" if k == chosen_for else f", chosen for a budget of {chosen_for},"
-    text = f"{winner.name}{when} finds {_count(winner.hits)} of {k}"
+    text = f"{winner.name}{when} finds {_round(winner.hits, k)} of {k}"
     if not winner.is_baseline:
-        text += f", {baseline.name} {_count(baseline.hits)}; {_difference(winner)}"
+        text += f", {baseline.name} {_round(baseline.hits, k)}; {_difference(winner)}"
         if winner.difference <= winner.difference_error:
             text += ", within noise"
     else:
         rivals = [e for e in comparison if not e.is_baseline and e.fits == baseline.fits]
         if rivals:
             text += (
-                f"; the best of the others, {rivals[0].name}, {_count(rivals[0].hits)}; "
+                f"; the best of the others, {rivals[0].name}, {_round(rivals[0].hits, k)}; "
                 f"{_difference(rivals[0])}"
             )
             beyond = rivals[0].difference > rivals[0].difference_error
             text += "" if beyond else ": nothing is better beyond noise"
     return (
-        f"{text}. Expect {_count(expected.value)} hits, {_count(expected.low)} to "
-        f"{_count(expected.high)} with {expected.confidence:.0%} probability."
+        f"{text}. Expect {_round(expected.value, k)} hits, {expected.low:.0f} to "
+        f"{expected.high:.0f} with {expected.confidence:.0%} probability."
     )
 
 
 def _difference(entry: Entry) -> str:
-    if not np.isfinite(entry.difference_error):
-        return f"difference {_count(entry.difference)}, of unknown noise with a single fold"
-    return f"difference {_count(entry.difference)} ± {_count(entry.difference_error)}"
+    error = entry.difference_error
+    if not np.isfinite(error):
+        return f"difference {entry.difference:.1f}, of unknown noise with a single fold"
+    return f"difference {_round(entry.difference, 10 * error)} ± {_round(error, 10 * error)}"
 
 
-def _count(value: float) -> str:
-    """Write a number of hits, with a digit after the point where it is small."""
-    return f"{value:.0f}" if abs(value) >= 9.95 else f"{value:.1f}".removesuffix(".0")
+def _round(value: float, scale: float) -> str:
+    """Write a number with a digit after the point where the scale is small."""
+    return f"{value:.0f}" if scale >= 20 else f"{value:.1f}".removesuffix(".0")

@@ -155,8 +155,9 @@ class Candidates:
         if self.streamed:
             yield from self._stream()
             return
+        rows = getattr(self._table, "iloc", self._table)
         for start in range(0, self.n_rows, _BLOCK):
-            yield self._table[start : start + _BLOCK]
+            yield rows[start : start + _BLOCK]
 
     def whole(self) -> Any:
         """All rows at once."""
@@ -164,11 +165,15 @@ class Candidates:
 
     def _stream(self) -> Iterator[Any]:
         for block in self._source():
-            yield self._same_columns(as_table(block, "candidates"))
+            table = self._same_columns(as_table(block, "candidates"))
+            if table.shape[0]:
+                yield table
 
     def _same_columns(self, table: Any) -> Any:
         like = self._like
-        if hasattr(like, "columns") and hasattr(table, "columns"):
+        if not hasattr(like, "columns") and hasattr(table, "columns"):
+            table = np.asarray(table)
+        if hasattr(table, "columns"):
             wanted = list(like.columns)
             if list(table.columns) == wanted:
                 return table

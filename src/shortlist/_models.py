@@ -242,10 +242,11 @@ def _name(family: str, params: str) -> str:
 def _own(name: Any, estimator: Any) -> Model:
     if not isinstance(name, str) or not name:
         raise ValueError(f"models has the key {name!r}; name every model by a string.")
-    scores = ("decision_function", "predict_proba") + (
-        () if is_classifier(estimator) else ("predict",)
-    )
-    if not hasattr(estimator, "fit") or not any(hasattr(estimator, m) for m in scores):
+    scores = ["decision_function", "predict_proba"]
+    able = hasattr(estimator, "fit") and hasattr(estimator, "get_params")
+    if able and not is_classifier(estimator):
+        scores.append("predict")
+    if not able or not any(hasattr(estimator, method) for method in scores):
         raise ValueError(
             f"models[{name!r}]={estimator!r} cannot rank rows: it needs fit, and "
             "decision_function or predict_proba."

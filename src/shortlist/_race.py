@@ -41,6 +41,8 @@ Rule = Callable[[int], int]
 
 # Folds after which a family is halved.
 _FIRST_LOOK = 2
+# Challengers that run every fold, if there are as many.
+_FINALISTS = 3
 # A sample for the first look keeps this many rows and this many of the rarer class.
 _SAMPLE_ROWS = 10_000
 _SAMPLE_RARER = 500
@@ -230,11 +232,10 @@ def _survivors(
 
 
 def _better_half(models: list[Model], alive: list[int], mean: dict[int, float]) -> list[int]:
-    """Members of the better half of the families, and the baseline."""
-    families = _families(models, alive)
-    best = sorted(families.values(), key=lambda members: -max(mean[i] for i in members))
-    kept = {i for members in best[: _half(len(best))] for i in members}
-    return sorted(kept | {i for i in alive if models[i].is_baseline})
+    """Keep the better half of the challengers, one of a family each, and the baseline."""
+    challengers = sorted((i for i in alive if not models[i].is_baseline), key=lambda i: -mean[i])
+    kept = challengers[: max(_half(len(challengers)), _FINALISTS)]
+    return sorted(kept + [i for i in alive if models[i].is_baseline])
 
 
 def _fail(race: Race, model: int, error: Exception) -> None:

@@ -160,7 +160,7 @@ def pick(
     chosen, kept = choose_model(race)
     outlook = _outlook(race, pool.n_rows, kept)
     pipeline, problems = _refit(race, chosen, pool, places)
-    scores = np.concatenate([positive_scores(pipeline, block, 1) for block in pool.blocks()])
+    scores = _score(pipeline, pool)
     winner = competing[chosen].name
     weak = _weak_points(race, outlook, winner, places, problems)
     for text in weak:
@@ -242,6 +242,17 @@ def _refit(
     target = history.positive.astype(int)
     fitted, problems = fit_model(model, made, target, history.weight, known, places)
     return Pipeline([("features", transformer), ("model", fitted)]), problems
+
+
+def _score(pipeline: Pipeline, pool: Candidates) -> np.ndarray:
+    scores = [positive_scores(pipeline, block, 1) for block in pool.blocks()]
+    found = sum(map(len, scores))
+    if found != pool.n_rows:
+        raise ValueError(
+            f"candidates() gave {pool.n_rows} rows the first time and {found} the second; it must "
+            "return a fresh iterator over the same rows at every call."
+        )
+    return np.concatenate(scores)
 
 
 def _held_out(race: Race, model: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -6,14 +6,17 @@ not; text and marks sit at percentages of the frame and keep their size.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ._figures import Figures
 from ._html import Html, element, join
-from ._scale import Ticks
+from ._scale import Scale, Ticks
 from ._words import count, percent
+
+if TYPE_CHECKING:
+    from .._comparison import Entry
 
 
 def budget_charts(fig: Figures, k: int, winner: str, baseline: str | None, confidence: str) -> Html:
@@ -97,7 +100,7 @@ def density_chart(fig: Figures, k: int, score: str) -> Html:
     return join(key, figure("Density of the scores, each class with area 1", drawing))
 
 
-def interval_strip(entry: Any, scale: Any, baseline_hits: float) -> Html:
+def interval_strip(entry: Entry, scale: Scale, baseline_hits: float) -> Html:
     """Draw one interval on a shared scale: the picture inside a row of the comparison."""
     low, high, at, zero = (
         float(np.clip(scale.place(value), 0, 100))
@@ -120,7 +123,7 @@ def interval_strip(entry: Any, scale: Any, baseline_hits: float) -> Html:
     )
 
 
-def strip_axis(scale: Any) -> Html:
+def strip_axis(scale: Scale) -> Html:
     """Draw the ticks below a column of strips."""
     ticks = [
         element("text", label, x=pc(at), y="14", text_anchor="middle", class_="tick")

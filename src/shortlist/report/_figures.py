@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from ..metrics._blocks import tie_blocks
 from ..metrics._sample import Sample, check_sample
 from ..metrics.curve import hits_at
 from ._scale import Scale, rounded_up
+
+if TYPE_CHECKING:
+    from .._shortlist import Shortlist
 
 _DENSITY_POINTS = 205
 
@@ -31,7 +34,8 @@ class Figures:
     scales : dict of Scale
         ``budget``, ``hits``, ``precision`` and ``score``.
     density : dict of ndarray
-        ``grid``, and the densities of ``positive`` and ``other`` on it.
+        ``grid``, and the densities of ``positive`` and ``other`` on it; empty, like all
+        that belongs to the cut, where the held-out rows are of one class.
     """
 
     values: dict[str, np.ndarray]
@@ -48,55 +52,44 @@ class Figures:
         return float(np.interp(k, self.values["k"], self.places[name]))
 
 
-def figures(shortlist: Any) -> Figures:
+def figures(shortlist: Shortlist) -> Figures:
     """Compute everything that depends on the budget."""
     forecast = shortlist.forecast
-    budgets = np.asarray(forecast.budgets, dtype=float)
-    hits, low, high, baseline = (
-        np.asarray(part, dtype=float)
-        for part in (forecast.hits, forecast.low, forecast.high, forecast.baseline_hits)
-    )
-    precision = hits / budgets
-    sample = check_sample(*shortlist.held_out)
-    cut, found, taken = _cuts(sample, budgets / shortlist.n_candidates)
-    grid, *densities = class_densities(sample.positive, sample.score, sample.weight)
+    k = forecast.budgets.astype(float)
+    most_hits = max(forecast.high.max(), forecast.baseline_hits.max())
+    most_precise = max((forecast.high / k).max(), (forecast.baseline_hits / k).max())
     scales = {
         "budget": Scale(1.0, float(shortlist.n_candidates), log=True),
-        "hits": Scale(0.0, rounded_up(max(high.max(), baseline.max()), 5)),
-        "precision": Scale(
-            0.0, min(1.0, rounded_up(max((high / budgets).max(), (baseline / budgets).max()), 5))
-        ),
-        "score": Scale(float(grid[0]), float(grid[-1])),
+        "hits": Scale(0.0, rounded_up(most_hits, 5)),
+        "precision": Scale(0.0, min(1.0, rounded_up(most_precise, 5))),
     }
-    thin = slice(None, None, len(grid) // _DENSITY_POINTS)
-    return Figures(
-        values=_short(
-            {
-                "k": budgets,
-                "hits": hits,
-                "low": low,
-                "high": high,
-                "baseline": baseline,
-                "random": budgets * hits[-1] / budgets[-1],
-                "found": found,
-                "taken": taken,
-            }
-        ),
-        places=_short(
-            {
-                "x": scales["budget"].place(budgets),
-                "hits_y": 100 - scales["hits"].place(hits),
-                "precision_y": 100 - scales["precision"].place(precision),
-                "cut_x": np.clip(scales["score"].place(cut), 0, 100),
-            }
-        ),
-        scales=scales,
-        density={"grid": grid[thin], "positive": densities[0][thin], "other": densities[1][thin]},
-    )
+    values = {
+        "k": k,
+        "hits": forecast.hits,
+        "low": forecast.low,
+        "high": forecast.high,
+        "baseline": forecast.baseline_hits,
+        "random": k * forecast.hits[-1] / k[-1],
+    }
+    places = {
+        "x": scales["budget"].place(k),
+        "hits_y": 100 - scales["hits"].place(forecast.hits),
+        "precision_y": 100 - scales["precision"].place(forecast.hits / k),
+    }
+    density: dict[str, np.ndarray] = {}
+    sample = check_sample(*shortlist.held_out)
+    if sample.positive.any() and not sample.positive.all():
+        cut, values["found"], values["taken"] = _cuts(sample, k / shortlist.n_candidates)
+        grid, above, below = class_densities(sample.positive, sample.score, sample.weight)
+        scales["score"] = Scale(float(grid[0]), float(grid[-1]))
+        places["cut_x"] = scales["score"].place(cut)
+        thin = slice(None, None, len(grid) // _DENSITY_POINTS)
+        density = {"grid": grid[thin], "positive": above[thin], "other": below[thin]}
+    return Figures(values, _short(places), scales, density)
 
 
 def _short(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Round to seven digits: a shorter page, whose script reads the numbers Python has."""
+    """Round to seven digits, for a shorter page: these are places, nobody reads them."""
     return {
         name: np.array([float(f"{value:.7g}") for value in array]) for name, array in arrays.items()
     }

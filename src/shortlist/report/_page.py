@@ -6,14 +6,17 @@ import base64
 import hashlib
 from datetime import UTC, datetime
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _sections
 from ._figures import Figures, figures
 from ._html import Html, element, json_script
 
+if TYPE_CHECKING:
+    from .._shortlist import Shortlist
 
-def page(shortlist: Any, rows: Any = None, title: str | None = None) -> str:
+
+def page(shortlist: Shortlist, rows: Any = None, title: str | None = None) -> str:
     """Return the report as HTML."""
     fig = figures(shortlist)
     heading = title or f"Shortlist: {shortlist.k:,} of {shortlist.n_candidates:,} candidates"
@@ -89,7 +92,7 @@ def _policy(style: str, script: str) -> str:
     )
 
 
-def _data(shortlist: Any, fig: Figures) -> dict[str, Any]:
+def _data(shortlist: Shortlist, fig: Figures) -> dict[str, Any]:
     """Everything the script needs, as plain values."""
     return {
         "k": shortlist.k,

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._charts import budget_charts, density_chart, interval_strip, strip_axis
 from ._figures import Figures
 from ._html import Html, element, join
 from ._scale import rounded_around
 from ._tables import data_table, definitions, listed_rows, scrolling
-from ._words import DASH, certified, count, duration, fixed, percent, plain, signed
+from ._words import DASH, certified, count, duration, fixed, percent, plain, sentence, signed
+
+if TYPE_CHECKING:
+    from .._comparison import Entry
+    from .._shortlist import Shortlist
 
 _SHOWN_BUDGETS = 15
 
 
-def asked(shortlist: Any) -> Html:
+def asked(shortlist: Shortlist) -> Html:
     """Say what was given and wanted."""
     s = shortlist
     families = dict.fromkeys(entry.family for entry in s.comparison)
@@ -23,14 +27,14 @@ def asked(shortlist: Any) -> Html:
         ("Looked for", f"rows labelled “{s.positive_label}”"),
         ("History", f"{s.n_history:,} labelled rows, {s.n_positive:,.6g} of them positive"),
         ("Compared", f"{len(s.comparison)} models of {len(families)} kinds: {', '.join(families)}"),
-        ("Judged by", f"{s.settings.get('scoring')}, {s.settings.get('cv')}"),
+        ("Judged by", f"{s.settings['scoring']}, {s.settings['cv']}"),
     )
 
 
-def answer(shortlist: Any, fig: Figures) -> Html:
+def answer(shortlist: Shortlist, fig: Figures) -> Html:
     """Say what to expect, in one sentence, then in four figures."""
     s, hits = shortlist, shortlist.expected_hits
-    sentence = element(
+    expected = element(
         "p",
         f"Of the {s.k:,} candidates on this list, expect ",
         element("strong", f"{count(hits.value)} hits"),
@@ -44,10 +48,9 @@ def answer(shortlist: Any, fig: Figures) -> Html:
         (percent(hits.value / s.k), "precision"),
         (count(fig.at("random", s.k)), "hits by picking at random"),
     ]
-    warnings = s.settings.get("warnings") or []
     return join(
-        sentence,
-        element("p", s.verdict, class_="verdict"),
+        expected,
+        element("p", sentence(s.verdict), class_="verdict"),
         element(
             "ul",
             *(
@@ -62,27 +65,22 @@ def answer(shortlist: Any, fig: Figures) -> Html:
             "same share of positives.",
             class_="note",
         ),
-        notes("Worth knowing", warnings),
+        notes("Worth knowing", s.settings["warnings"]),
     )
 
 
-def the_list(shortlist: Any, rows: Any, fig: Figures) -> Html:
+def the_list(shortlist: Shortlist, rows: Any, fig: Figures) -> Html:
     """Show the first rows of the list."""
-    table, remark = listed_rows(shortlist, rows, fig)
-    return join(table, element("p", remark, class_="note"))
+    return listed_rows(shortlist, rows, fig)
 
 
-def comparison(shortlist: Any) -> Html:
+def comparison(shortlist: Shortlist) -> Html:
     """Compare the best of each kind in a table of drawn intervals; list all below."""
-    entries = list(shortlist.comparison)
-    seen: set[str] = set()
-    best = []
-    for entry in sorted(entries, key=lambda e: not (e.is_winner or e.is_baseline)):
-        if entry.family not in seen or entry.is_winner or entry.is_baseline:
-            seen.add(entry.family)
-            best.append(entry)
-    best.sort(key=entries.index)
-    baseline = next(entry for entry in entries if entry.is_baseline)
+    found = shortlist.comparison
+    entries = list(found)
+    first = {entry.family: entry for entry in reversed(entries)}
+    main = {entry.name for entry in (*first.values(), found.winner, found.baseline)}
+    best = [entry for entry in entries if entry.name in main]
     scale = rounded_around(min(e.low for e in best), max(e.high for e in best), 5)
     confidence = percent(shortlist.expected_hits.confidence)
     body = [
@@ -90,7 +88,7 @@ def comparison(shortlist: Any) -> Html:
             "tr",
             element(
                 "th",
-                element("div", _named(entry), interval_strip(entry, scale, baseline.hits)),
+                element("div", _named(entry), interval_strip(entry, scale, found.baseline.hits)),
                 scope="row",
             ),
             *_figures_of(entry),
@@ -127,7 +125,6 @@ def comparison(shortlist: Any) -> Html:
             for entry in entries
         ],
     )
-    left_out = getattr(shortlist.comparison, "left_out", {})
     return join(
         scrolling(drawn, "Comparison of the models"),
         element(
@@ -138,12 +135,12 @@ def comparison(shortlist: Any) -> Html:
             "being the best of many; the hits promised above are.",
             class_="note",
         ),
-        notes("Not tried", [f"{name}: {reason}" for name, reason in left_out.items()]),
+        notes("Not tried", [f"{name}: {reason}" for name, reason in found.left_out.items()]),
         complete,
     )
 
 
-def budget(shortlist: Any, fig: Figures) -> Html:
+def budget(shortlist: Shortlist, fig: Figures) -> Html:
     """Show what each budget buys, with a slider."""
     s = shortlist
     baseline = None if s.winner == s.baseline else s.baseline
@@ -193,7 +190,7 @@ def budget(shortlist: Any, fig: Figures) -> Html:
             f" with {baseline}, ",
         )
     )
-    sentence = element(
+    spoken = element(
         "p",
         "With a budget of ",
         show("k", "whole", fixed(s.k, 0)),
@@ -235,14 +232,22 @@ def budget(shortlist: Any, fig: Figures) -> Html:
         ],
     )
     charts = budget_charts(fig, s.k, s.winner, baseline, confidence)
-    return join(controls if last else None, sentence, charts, table)
+    note = element(
+        "p",
+        f"The model was chosen for a budget of {s.settings['k']:,}; other budgets cut its list "
+        "elsewhere, nothing is fitted again.",
+        class_="note",
+    )
+    return join(controls if last else None, spoken, charts, note, table)
 
 
-def densities(shortlist: Any, fig: Figures) -> Html:
+def densities(shortlist: Shortlist, fig: Figures) -> Html:
     """Show where the scores of both classes lie and where the list is cut."""
     s = shortlist
+    if not fig.density:
+        return element("p", "The rows scored in cross-validation are of one class only.")
     x = "score, in standard deviations of its fold"
-    sentence = element(
+    spoken = element(
         "p",
         "Above the cut of the chosen budget lie ",
         element("strong", percent(fig.at("found", s.k)), data_show="found:percent"),
@@ -260,10 +265,10 @@ def densities(shortlist: Any, fig: Figures) -> Html:
             for i in range(0, len(fig.density["grid"]), step)
         ],
     )
-    return join(sentence, density_chart(fig, s.k, x), table)
+    return join(spoken, density_chart(fig, s.k, x), table)
 
 
-def certificate(shortlist: Any) -> Html:
+def certificate(shortlist: Shortlist) -> Html:
     """Say what is proven about the training of the chosen model."""
     found = shortlist.certificate
     proof, limits = certified(found, shortlist.winner)
@@ -282,27 +287,32 @@ def certificate(shortlist: Any) -> Html:
     )
 
 
-def done(shortlist: Any) -> Html:
+def done(shortlist: Shortlist) -> Html:
     """List what was done, and how to do it again."""
     s, settings = shortlist, shortlist.settings
+    later = "" if s.k == settings["k"] else f".at({s.k})"
     code = (
         "from shortlist import pick\n\n"
-        f"result = pick(X, y, candidates, k={s.k}, random_state={settings.get('seed')!r})\n"
-        'result.report("report.html")'
+        f"result = pick(X, y, candidates, k={settings['k']}, random_state={settings['seed']!r})"
+        f'{later}\nresult.report("report.html")'
     )
     names = {"sklearn": "scikit-learn", "python": "Python"}
     return join(
         definitions(
             ("Chosen model", s.winner),
             ("Baseline", s.baseline),
-            ("Validation", settings.get("cv")),
-            ("Judged by", settings.get("scoring")),
-            ("Seed", repr(settings.get("seed"))),
-            ("Fits", f"{settings.get('n_fits', 0):,} in {duration(settings.get('seconds', 0.0))}"),
+            ("Features", settings["features"]),
+            ("Validation", settings["cv"]),
+            ("Judged by", settings["scoring"]),
+            ("Seed", settings["seed"]),
+            ("Fits", f"{settings['n_fits']:,} in {duration(settings['seconds'])}"),
             *((names.get(name, name), version) for name, version in settings["versions"].items()),
         ),
-        element("p", "To repeat it with the same rows, versions and settings:"),
-        scrolling(element("pre", element("code", settings.get("command", code))), "How to repeat"),
+        element(
+            "p",
+            "The same rows, versions, seed and settings give the same list. Defaults left out:",
+        ),
+        scrolling(element("pre", element("code", code)), "How to repeat"),
     )
 
 
@@ -318,14 +328,13 @@ def notes(title: str, items: list[str]) -> Html | None:
     )
 
 
-def _named(entry: Any) -> Html:
-    part = "chosen" if entry.is_winner else "baseline" if entry.is_baseline else None
-    return element(
-        "span", entry.name, None if part is None else element("em", part, class_=f"badge {part}")
-    )
+def _named(entry: Entry) -> Html:
+    parts = [("chosen", entry.is_winner), ("baseline", entry.is_baseline)]
+    badges = [element("em", part, class_=f"badge {part}") for part, its in parts if its]
+    return element("span", entry.name, *badges)
 
 
-def _figures_of(entry: Any) -> list[Html]:
+def _figures_of(entry: Entry) -> list[Html]:
     difference = DASH if entry.is_baseline else signed(entry.difference, entry.difference_error)
     cells = (count(entry.hits), f"{count(entry.low)} to {count(entry.high)}", difference)
     return [element("td", cell, class_="number") for cell in cells]

@@ -5,16 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._figures import Figures
-from ._html import Html, element
+from ._html import Html, element, join
 from ._words import DASH, count, plain
+
+if TYPE_CHECKING:
+    from .._shortlist import Shortlist
 
 _ROWS = 20
 _COLUMNS = 12
+# What page.css leaves of them in print.
+_PAPER_COLUMNS = 6
 _CHARACTERS = 80
-_UNBROKEN = 30
+_UNBROKEN = 40
 
 
 def data_table(title: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> Html:
@@ -42,8 +47,8 @@ def scrolling(content: Html, label: str) -> Html:
     return element("div", content, class_="scroll", role="region", aria_label=label, tabindex=0)
 
 
-def listed_rows(shortlist: Any, rows: Any, fig: Figures) -> tuple[Html, str]:
-    """Return the first rows of the list as a table, and a remark on what it leaves out."""
+def listed_rows(shortlist: Shortlist, rows: Any, fig: Figures) -> Html:
+    """Return the first rows of the list as a table, and say what it leaves out."""
     names, cells = ([], None) if rows is None else _columns(rows, shortlist.k)
     shown = min(_ROWS, shortlist.k if cells is None else len(cells))
     body = []
@@ -64,7 +69,12 @@ def listed_rows(shortlist: Any, rows: Any, fig: Figures) -> tuple[Html, str]:
     if len(names) > _COLUMNS:
         remark += f" {len(names) - _COLUMNS:,} more columns are not shown."
     table = _table(f"{label}, best first", head, body, numbers=4)
-    return scrolling(table, "The list"), remark
+    paper = f"On paper: {_PAPER_COLUMNS} of the {len(names)} columns."
+    return join(
+        scrolling(table, "The list"),
+        element("p", remark, class_="note"),
+        element("p", paper, class_="note paper") if len(names) > _PAPER_COLUMNS else None,
+    )
 
 
 def _table(
@@ -75,7 +85,7 @@ def _table(
     def class_(column: int, cell: str = "") -> str | None:
         if numbers is None or column < numbers:
             return "number"
-        return "short" if 0 < len(cell) <= _UNBROKEN else None
+        return "short" if len(cell) <= _UNBROKEN else "long"
 
     body = [
         element(

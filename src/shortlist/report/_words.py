@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import math
 from decimal import ROUND_CEILING, Context
-from typing import Any
+
+from ..certificate import Certificate
 
 DASH = "–"
 
 
 def fixed(value: float, decimals: int) -> str:
-    """Write a number with separators of thousands, halves rounded up as in the script."""
+    """Write a number with separators of thousands; halves go to the even neighbour."""
     scale = 10**decimals
-    return f"{math.floor(value * scale + 0.5) / scale:,.{decimals}f}"
+    return f"{round(value * scale) / scale:,.{decimals}f}"
+
+
+def sentence(words: str) -> str:
+    """Begin with a capital: names of models need not."""
+    return words[:1].upper() + words[1:]
 
 
 def count(value: float) -> str:
@@ -42,12 +48,12 @@ def plain(value: float) -> str:
 
 
 def signed(value: float, error: float) -> str:
-    """Write a difference with its standard error."""
+    """Write a difference with half the width of its interval."""
     if not math.isfinite(value):
         return DASH
     sign = "−" if value < 0 else "+"
-    spread = f" ± {count(error)}" if math.isfinite(error) else ""
-    return f"{sign}{count(abs(value))}{spread}"
+    spread = "∞" if math.isinf(error) else count(error)
+    return f"{sign}{count(abs(value))} ± {spread}"
 
 
 def duration(seconds: float) -> str:
@@ -58,7 +64,7 @@ def duration(seconds: float) -> str:
     return f"{minutes} min {rest} s"
 
 
-def certified(certificate: Any, model: str) -> tuple[str, str]:
+def certified(certificate: Certificate | None, model: str) -> tuple[str, str]:
     """Say what a certificate proves, and what it does not, in two sentences.
 
     Examples
@@ -71,13 +77,13 @@ def certified(certificate: Any, model: str) -> tuple[str, str]:
     new_rows = "It says nothing about new rows: that is what the cross-validation above measures."
     if certificate is None:
         return (
-            f"{model} is fitted without a certificate: its training comes with no proof.",
+            f"{sentence(model)} is fitted without a certificate: its training comes with no proof.",
             "The estimate of the hits does not need one: it comes from cross-validation.",
         )
     if certificate.status == "local":
         return (
-            f"{model} solves a problem with many local optima: the search ended in one of them, "
-            "and no bound to the best is claimed.",
+            f"{sentence(model)} solves a problem with many local optima: the search ended in one "
+            "of them, and no bound to the best is claimed.",
             "The estimate of the hits does not need one: it comes from cross-validation.",
         )
     gap = certificate.relative_gap
@@ -96,5 +102,5 @@ def certified(certificate: Any, model: str) -> tuple[str, str]:
     }[certificate.status]
     return (
         f"Training stopped early, {reason}. Proven: {bound}.",
-        f"It was meant to come within {at_most(certificate.tol)}. {new_rows}",
+        f"It was meant to come within {100 * certificate.tol:.2g} %. {new_rows}",
     )

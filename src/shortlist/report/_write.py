@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from .._files import Outputs
 from ._page import page
+
+if TYPE_CHECKING:
+    from .._shortlist import Shortlist
 
 
 def write_report(
-    shortlist: Any,
+    shortlist: Shortlist,
     path: str | PathLike[str],
     *,
     rows: Any = None,
@@ -55,10 +58,7 @@ def write_report(
             "another name."
         )
     html = page(shortlist, rows, title)
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
+    name = str(target)
+    with Outputs(name, force=True) as outputs:
         # Half a surrogate pair, as in a broken file name, has no UTF-8 form.
-        part.write_text(html, encoding="utf-8", errors="xmlcharrefreplace")
-        part.replace(target)
-    finally:
-        part.unlink(missing_ok=True)
+        outputs[name].write_text(html, encoding="utf-8", errors="xmlcharrefreplace")

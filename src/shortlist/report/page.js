@@ -11,8 +11,10 @@
   // The same rules as in _words.py.
   const fixed = (value, decimals) => {
     const scale = 10 ** decimals;
-    const rounded = Math.floor(value * scale + 0.5) / scale;
-    const [whole, rest] = rounded.toFixed(decimals).split(".");
+    const below = Math.floor(value * scale);
+    const past = value * scale - below;
+    const up = past > 0.5 || (past === 0.5 && below % 2 === 1);
+    const [whole, rest] = ((below + up) / scale).toFixed(decimals).split(".");
     const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ",");
     return rest ? `${grouped}.${rest}` : grouped;
   };

@@ -115,12 +115,12 @@ def budget_curve(
     >>> curve.hits
     array([1. , 1.5, 2. , 2. ])
     """
-    return _curve(check_sample(y_true, y_score, sample_weight, pos_label))
+    sample = check_sample(y_true, y_score, sample_weight, pos_label)
+    return curve_at(_every_length(sample), tie_blocks(sample))
 
 
-def _curve(sample: Sample) -> BudgetCurve:
-    k = _every_length(sample)
-    blocks = tie_blocks(sample)
+def curve_at(k: np.ndarray, blocks: Blocks) -> BudgetCurve:
+    """Return the curve at the given list lengths."""
     hits = hits_at(k, blocks)
     precision = hits / k
     positives = float(blocks.positive.sum())

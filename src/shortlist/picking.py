@@ -16,14 +16,14 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
 from . import __version__
-from ._choice import Evidence, Outlook, choose_model
-from ._comparison import forecast_budgets
-from ._deciding import check_scoring
-from ._history import Candidates, check_budget, check_history, make_folds
-from ._models import Task, contestants, default_features
-from ._race import Progress, Race, fit_features, fit_model, run_race
+from ._picking.choice import Evidence, Outlook, choose_model
+from ._picking.comparison import forecast_budgets
+from ._picking.deciding import check_scoring
+from ._picking.history import Candidates, check_budget, check_history, make_folds
+from ._picking.models import Task, contestants, default_features
+from ._picking.race import Progress, Race, fit_features, fit_model, run_race
+from ._picking.result import Shortlist, at_budget
 from ._scores import positive_scores
-from ._shortlist import Shortlist, at_budget
 
 __all__ = ["Shortlist", "pick"]
 

@@ -9,11 +9,11 @@ from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import Pipeline
 
 from shortlist import PatMat, TopPush
-from shortlist._columns import MissingCount, make_features, read_types
-from shortlist._labels import find_leaks, read_labels
-from shortlist._model_file import ModelFileError, SavedModel, load_model, save_model
-from shortlist._models import FAMILIES, Task
-from shortlist._tables import TableError
+from shortlist._app._columns import MissingCount, make_features, read_types
+from shortlist._app._labels import find_leaks, read_labels
+from shortlist._app._model_file import ModelFileError, SavedModel, load_model, save_model
+from shortlist._app._tables import TableError
+from shortlist._picking.models import FAMILIES, Task
 
 
 @pytest.fixture

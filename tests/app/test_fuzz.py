@@ -114,8 +114,8 @@ def small_model(tmp_path_factory):
     from sklearn.pipeline import Pipeline
 
     from shortlist import TopPush
-    from shortlist._columns import make_features, read_types
-    from shortlist._model_file import SavedModel, save_model
+    from shortlist._app._columns import make_features, read_types
+    from shortlist._app._model_file import SavedModel, save_model
 
     table = pd.read_csv(io.BytesIO(GOOD), dtype=str)
     types, typed = read_types(table[["x"]])

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shortlist import _tables
+from shortlist._app import _tables
+from shortlist._app._tables import Table, TableError, write_list
 from shortlist._files import Outputs, free_names
-from shortlist._tables import Table, TableError, write_list
 
 CELL = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\x00"), max_size=8)
 

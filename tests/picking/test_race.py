@@ -7,11 +7,12 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import FunctionTransformer
 
-from shortlist import _race, pick
-from shortlist._choice import choose, choose_model
-from shortlist._history import check_history, make_folds
-from shortlist._models import Model, Task, contestants
-from shortlist._race import Race, fit_model, run_race
+from shortlist import pick
+from shortlist._picking import race as race_module
+from shortlist._picking.choice import choose, choose_model
+from shortlist._picking.history import check_history, make_folds
+from shortlist._picking.models import Model, Task, contestants
+from shortlist._picking.race import Race, fit_model, run_race
 
 from .made import Column, rows, slow_share
 
@@ -62,8 +63,8 @@ def test_long_histories_are_looked_at_in_a_sample(monkeypatch):
             seen.append((len(y), int(y.sum()), self.C))
             return super().fit(X, y)
 
-    monkeypatch.setattr(_race, "_SAMPLE_ROWS", 60)
-    monkeypatch.setattr(_race, "_SAMPLE_RARER", 5)
+    monkeypatch.setattr(race_module, "_SAMPLE_ROWS", 60)
+    monkeypatch.setattr(race_module, "_SAMPLE_RARER", 5)
     models = [Model("logistic regression", "logistic regression", LogisticRegression())]
     models += [Model(f"C={C}", "sized", Sized(C=C)) for C in (0.1, 1.0)]
     calls = []

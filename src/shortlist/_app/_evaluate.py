@@ -39,10 +39,10 @@ def evaluate(
     shortlist evaluate scored.csv --label fraud --score s -k 100
     """
     from .._files import spooled
-    from .._history import check_budget
-    from .._labels import read_labels, read_numbers
-    from .._tables import Table
+    from .._picking.history import check_budget
     from ..metrics import interval
+    from ._labels import read_labels, read_numbers
+    from ._tables import Table
 
     with spooled(scored) as path:
         table = Table(path, "standard input" if scored == "-" else scored, encoding)

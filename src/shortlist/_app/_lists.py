@@ -13,7 +13,7 @@ import numpy as np
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .._tables import Table
+    from ._tables import Table
 
 OWN = ("rank", "row", "score")
 

@@ -14,13 +14,13 @@ import numpy as np
 import pandas as pd
 
 from .. import picking
-from .._columns import ColumnTypes, MissingCount, make_features, read_types
 from .._files import Outputs, spooled
-from .._history import check_budget
-from .._labels import Leak, find_leaks, read_labels
-from .._model_file import SavedModel, save_model
-from .._tables import Table, TableError, check_ending, write_list
+from .._picking.history import check_budget
+from ._columns import ColumnTypes, MissingCount, make_features, read_types
+from ._labels import Leak, find_leaks, read_labels
 from ._lists import entries, first_rows, list_blocks, print_json, warn
+from ._model_file import SavedModel, save_model
+from ._tables import Table, TableError, check_ending, write_list
 
 # Candidates above this number of cells are read in blocks.
 _CELLS_AT_ONCE = 1_000_000

@@ -9,14 +9,14 @@ from pathlib import Path
 import click
 import numpy as np
 
-from .._columns import MissingCount
 from .._files import Outputs, spooled
-from .._history import check_budget
-from .._model_file import SavedModel, load_model
+from .._picking.history import check_budget
+from .._picking.result import best_first
 from .._scores import positive_scores
-from .._shortlist import best_first
-from .._tables import Table, TableError, check_ending, write_list
+from ._columns import MissingCount
 from ._lists import entries, list_blocks, print_json, warn
+from ._model_file import SavedModel, load_model
+from ._tables import Table, TableError, check_ending, write_list
 
 
 def run_score(

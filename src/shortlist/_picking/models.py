@@ -17,8 +17,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from sklearn.svm import LinearSVC
 
-from .top import PatMat, TopPush
-from .transductive import TransductiveTopK
+from ..top import PatMat, TopPush
+from ..transductive import TransductiveTopK
 
 BASELINE = "logistic regression"
 

@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ._choice import Outlook
-from ._comparison import (
+from .._cutoff import first_k
+from .._scores import take_rows
+from ..certificate import Certificate
+from .choice import Outlook
+from .comparison import (
     Comparison,
     ExpectedHits,
     Forecast,
@@ -18,10 +21,7 @@ from ._comparison import (
     forecast_hits,
     verdict,
 )
-from ._cutoff import first_k
-from ._history import as_table, check_budget
-from ._scores import take_rows
-from .certificate import Certificate
+from .history import as_table, check_budget
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -176,7 +176,7 @@ class Shortlist:
         -------
         matplotlib Axes
         """
-        from .display._style import BLACK, BLUE, GREY, axes_or_new, finish, legend_above
+        from ..display._style import BLACK, BLUE, GREY, axes_or_new, finish, legend_above
 
         ax = axes_or_new(ax)
         line = self.forecast
@@ -215,7 +215,7 @@ class Shortlist:
         overwrite : bool, default=False
             Whether an existing file may be replaced.
         """
-        from .report import write_report
+        from ..report import write_report
 
         write_report(self, path, rows=rows, title=title, overwrite=overwrite)
 

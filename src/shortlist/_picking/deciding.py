@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .metrics.names import resolve
+from ..metrics.names import resolve
 
 
 @dataclass(frozen=True)

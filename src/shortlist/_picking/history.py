@@ -12,9 +12,9 @@ from scipy import sparse
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
 from sklearn.utils import check_consistent_length, column_or_1d
 
-from ._fit import check_number, check_weight
-from ._scores import label_index, take_rows
-from .metrics._sample import check_k, list_length
+from .._fit import check_number, check_weight
+from .._scores import label_index, take_rows
+from ..metrics._sample import check_k, list_length
 
 # Rows that are scored at a time.
 _BLOCK = 65_536

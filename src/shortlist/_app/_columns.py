@@ -83,7 +83,7 @@ def read_types(rows: pd.DataFrame) -> tuple[ColumnTypes, pd.DataFrame]:
     Examples
     --------
     >>> import pandas as pd
-    >>> from shortlist._columns import read_types
+    >>> from shortlist._app._columns import read_types
     >>> rows = pd.DataFrame({"age": ["31", "?", "29"], "since": ["2020-01-31", "2021-02-28", ""]})
     >>> types, typed = read_types(rows)
     >>> list(types.numbers), list(types.dates), typed["age"].tolist()

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..metrics import partial_auc
 from ._columns import ColumnTypes, _without_blanks
 from ._tables import TableError
-from .metrics import partial_auc
 
 # Labels whose positive one needs no explanation.
 _PLAIN = ({"0", "1"}, {"-1", "1"}, {"no", "yes"}, {"n", "y"}, {"false", "true"}, {"f", "t"})

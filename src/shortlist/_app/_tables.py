@@ -1,7 +1,7 @@
 """Reading CSV, TSV and Parquet files in blocks, and writing lists.
 
 Text files are read as text: what a column means is decided once, from the history
-(:mod:`shortlist._columns`), and the output repeats the input's characters.
+(:mod:`shortlist._app._columns`), and the output repeats the input's characters.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Table:
     Examples
     --------
     >>> import os, tempfile
-    >>> from shortlist._tables import Table
+    >>> from shortlist._app._tables import Table
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = os.path.join(folder, "a.csv")
     ...     with open(path, "w") as file:

@@ -11,9 +11,9 @@ import numpy as np
 from scipy.special import betaln, gammaln
 from scipy.stats import beta, t
 
-from .metrics._blocks import tie_blocks
-from .metrics._sample import FloatArray, Sample
-from .metrics.curve import hits_at
+from ..metrics._blocks import tie_blocks
+from ..metrics._sample import FloatArray, Sample
+from ..metrics.curve import hits_at
 
 # Above this budget the counts are so fine that their distribution is continuous.
 _COUNTED = 2_000

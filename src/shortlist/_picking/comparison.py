@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ._choice import CONFIDENCE, Outlook
+from .choice import CONFIDENCE, Outlook
 
 # Budgets of a forecast: enough for a smooth line and a slider.
 _POINTS = 199

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._noise import (
+from .noise import (
     hit_interval,
     local_precision,
     margin,
@@ -20,7 +20,7 @@ from ._noise import (
     place_variance,
     shares,
 )
-from ._race import Race
+from .race import Race
 
 CONFIDENCE = 0.9
 

@@ -29,11 +29,11 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import has_fit_parameter
 
-from ._history import Folds, History
-from ._models import Model
-from ._noise import shares
-from ._scores import positive_scores, take_rows
-from .top import CollapsedWarning
+from .._scores import positive_scores, take_rows
+from ..top import CollapsedWarning
+from .history import Folds, History
+from .models import Model
+from .noise import shares
 
 Progress = Callable[[int, int, str], object]
 Value = Callable[[Any, Any, np.ndarray, np.ndarray, np.ndarray | None], float]

@@ -1,0 +1,1 @@
+"""How `pick` compares models at a budget and what it returns."""

@@ -234,8 +234,31 @@ class TopKDual:
     ) -> tuple[float, float, float, float]:
         """Take the proximal step aside; return losses, values, alpha_y and ridge sums."""
 
-    def accept(self) -> None:
-        """Make the last proposal the dual point."""
+    def remember(self) -> None:
+        """Keep the present dual point as the start of the next extrapolation."""
+
+    def extrapolate_dense(
+        self, x: np.ndarray, sum: np.ndarray, bias: float, reach: float
+    ) -> tuple[float, float, float]:
+        """Propose the projection of the prolonged change since ``remember``.
+
+        The model of the change d is added to `sum`; returns the sums of d at the true
+        classes, of ridge times <alpha, d> and of ridge times the square of d.
+        """
+
+    def extrapolate_csr(
+        self,
+        start: np.ndarray,
+        column: np.ndarray,
+        value: np.ndarray,
+        sum: np.ndarray,
+        bias: float,
+        reach: float,
+    ) -> tuple[float, float, float]:
+        """Propose the projection of the prolonged change since ``remember``."""
+
+    def accept(self, step: float) -> None:
+        """Move towards the last proposal, the whole way with step 1."""
 
     def hessian(self, x: np.ndarray, bias: float, out: np.ndarray) -> None:
         """Add the upper triangle of the generalised Hessian of the last proposal."""

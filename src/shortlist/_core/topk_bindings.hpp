@@ -29,6 +29,13 @@ std::tuple<double, double> evaluate(TopKDual& dual, const Scores& scores,
   return {sums[0], sums[1]};
 }
 
+template <typename Model>
+std::tuple<double, double, double> extrapolate(TopKDual& dual, Model model, double reach) {
+  double out[3] = {0.0, 0.0, 0.0};
+  dual.extrapolate(reach, model, out);
+  return {out[0], out[1], out[2]};
+}
+
 template <typename V>
 DenseScores<V> dense(const Matrix<const V>& x, const Matrix<double>& w, double bias) {
   return {x.data(), {w.data(), w.shape(1), bias, x.shape(1)}};
@@ -73,6 +80,13 @@ void bind_topk_dense(nb::class_<TopKDual>& c) {
       },
       "x"_a, "w"_a, "bias"_a, "gamma"_a, "sum"_a);
   c.def(
+      "extrapolate_dense",
+      [](TopKDual& self, Matrix<const V> x, Matrix<double> sum, double bias, double reach) {
+        nb::gil_scoped_release release;
+        return extrapolate(self, dense(x, sum, bias), reach);
+      },
+      "x"_a, "sum"_a, "bias"_a, "reach"_a);
+  c.def(
       "hessian",
       [](TopKDual& self, Matrix<const V> x, double bias, Matrix<double> out) {
         nb::gil_scoped_release release;
@@ -100,6 +114,14 @@ void bind_topk_csr(nb::class_<TopKDual>& c) {
         return evaluate(self, csr_rows(start, column, value, w, bias), scales, losses);
       },
       "start"_a, "column"_a, "value"_a, "w"_a, "bias"_a, "scales"_a, "losses"_a);
+  c.def(
+      "extrapolate_csr",
+      [](TopKDual& self, Vector<const I> start, Vector<const I> column, Vector<const V> value,
+         Matrix<double> sum, double bias, double reach) {
+        nb::gil_scoped_release release;
+        return extrapolate(self, csr_rows(start, column, value, sum, bias), reach);
+      },
+      "start"_a, "column"_a, "value"_a, "sum"_a, "bias"_a, "reach"_a);
 }
 
 inline void bind_topk(nb::module_& m) {
@@ -119,7 +141,8 @@ inline void bind_topk(nb::module_& m) {
   bind_topk_csr<double, std::int64_t>(dual);
   bind_topk_csr<float, std::int32_t>(dual);
   bind_topk_csr<float, std::int64_t>(dual);
-  dual.def("accept", &TopKDual::accept);
+  dual.def("remember", &TopKDual::remember);
+  dual.def("accept", &TopKDual::accept, "step"_a);
   dual.def(
       "sweep_kernel",
       [](TopKDual& self, Matrix<const double> kernel, std::size_t first, Matrix<double> z,

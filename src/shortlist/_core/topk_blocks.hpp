@@ -4,6 +4,7 @@
 //
 // sweep():   block-coordinate ascent. A row's block is solved with the others fixed and W
 //            follows. Rows that did not move rest for a growing number of sweeps.
+// extrapolate(): the change since remember(), prolonged and projected.
 // propose(): the proximal step of all rows at once for a given W, for Newton's method.
 #pragma once
 
@@ -114,10 +115,59 @@ class TopKDual {
     }
   }
 
-  // Makes the last proposal the dual point.
-  void accept() {
+  // Keeps the present dual point as the start of the next extrapolation.
+  void remember() {
+    past_start_.assign(1, 0);
+    past_.clear();
+    for (const auto& beta : beta_) {
+      past_.insert(past_.end(), beta.begin(), beta.end());
+      past_start_.push_back(past_.size());
+    }
+  }
+
+  // Proposes, row by row, the projection of alpha + reach (alpha - remembered alpha) and adds
+  // the model of the change d to `sum`. out: sum d_y, sum ridge_i <alpha_i, d_i>, sum
+  // ridge_i |d_i|^2.
+  template <typename Model>
+  void extrapolate(double reach, Model& sum, double* out) {
+    start_.assign(1, 0);
+    proposed_.clear();
+    const std::int32_t m = row_.n_classes();
+    double *v = z_.data(), *a = shifted_.data();
     for (std::size_t i = 0; i < n_rows(); ++i) {
-      beta_[i].assign(proposed_.begin() + start_[i], proposed_.begin() + start_[i + 1]);
+      const std::int32_t y = y_[i];
+      next_.assign(past_.begin() + past_start_[i], past_.begin() + past_start_[i + 1]);
+      if (!same(next_, beta_[i])) {
+        std::fill(v, v + m, 0.0);
+        add_own(beta_[i], y, 1.0 + reach, v);
+        add_own(next_, y, -reach, v);
+        // A class that never took part stays out, unless it gains more than rounding.
+        const double least = 1e-9 * std::max(c_[i], std::abs(v[y]));
+        for (std::int32_t j = 0; j < m; ++j) a[j] = v[y] - v[j] - (v[j] == 0.0 ? least : 0.0);
+        a[y] = 0.0;
+        row_.solve(a, y, 1.0, c_[i], next_);
+        difference(beta_[i], next_, y);
+        sum.add(i, change_.data(), change_.size());
+        double square = 0.0;
+        for (const DualEntry& e : change_) square += e.value * e.value;
+        out[0] += change_.back().value;
+        out[1] += 0.5 * ridge_[i] * (sizes(next_).square - sizes(beta_[i]).square - square);
+        out[2] += ridge_[i] * square;
+      }
+      proposed_.insert(proposed_.end(), next_.begin(), next_.end());
+      start_.push_back(proposed_.size());
+    }
+  }
+
+  // Moves towards the last proposal: the whole way with step 1.
+  void accept(double step) {
+    for (std::size_t i = 0; i < n_rows(); ++i) {
+      next_.assign(proposed_.begin() + start_[i], proposed_.begin() + start_[i + 1]);
+      if (step == 1.0) {
+        beta_[i] = next_;
+      } else {
+        blend(beta_[i], step);
+      }
     }
   }
 
@@ -157,6 +207,13 @@ class TopKDual {
       square += e.value * e.value;
     }
     return {sum, square + sum * sum};
+  }
+
+  static bool same(const std::vector<DualEntry>& a, const std::vector<DualEntry>& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [](const DualEntry& s, const DualEntry& t) {
+                        return s.label == t.label && s.value == t.value;
+                      });
   }
 
   // z += factor * alpha
@@ -255,8 +312,8 @@ class TopKDual {
   std::vector<std::vector<DualEntry>> beta_;
   std::vector<int> rest_, wait_;
   std::vector<double> z_, shifted_, feature_;
-  std::vector<DualEntry> next_, change_, proposed_;
-  std::vector<std::size_t> start_, curve_start_;
+  std::vector<DualEntry> next_, change_, proposed_, past_;
+  std::vector<std::size_t> start_, past_start_, curve_start_;
   std::vector<Curvature> curves_;
 };
 

@@ -58,6 +58,7 @@ class Scores(Protocol):
 
     n_rows: int
     small: bool
+    leaps: bool
 
     def squares(self) -> np.ndarray:
         """Return the diagonal of the kernel."""
@@ -72,6 +73,12 @@ class Scores(Protocol):
         self, dual: _core.TopKDual, rng: np.random.RandomState, exact: bool, longest: int
     ) -> int:
         """Visit all rows once in random order; return how many were not resting."""
+
+    def leap(self, dual: _core.TopKDual, reach: float) -> float:
+        """Prolong the change since ``dual.remember()`` by the factor `reach`.
+
+        Returns the best step towards the prolonged point; what is taken of it is at most 1.
+        """
 
     def candidates(
         self, dual: _core.TopKDual, scales: np.ndarray, A: Callable[[], sparse.csr_array]
@@ -116,6 +123,8 @@ class LinearScores:
         Value of the constant feature, 0 for none.
     """
 
+    leaps = True
+
     def __init__(self, X: Any, bias: float, n_classes: int) -> None:
         self._sparse = sparse.issparse(X)
         self.n_rows = X.shape[0]
@@ -147,6 +156,19 @@ class LinearScores:
         self._sum += self.W
         self._count += 1
         return visits
+
+    def leap(self, dual: _core.TopKDual, reach: float) -> float:
+        run: Any = dual.extrapolate_csr if self._sparse else dual.extrapolate_dense
+        change = np.zeros_like(self.W)
+        own, cross, ridge = run(*self._parts(), change, self.bias, reach)
+        slope = own - float(np.vdot(self.W, change)) - cross
+        curvature = float(np.vdot(change, change)) + ridge
+        best = slope / curvature if slope > 0.0 and curvature > 0.0 else 0.0
+        if best > 0.0:
+            step = min(best, 1.0)
+            dual.accept(step)
+            self.W += step * change
+        return best
 
     def candidates(
         self, dual: _core.TopKDual, scales: np.ndarray, A: Callable[[], sparse.csr_array]
@@ -198,6 +220,8 @@ class KernelScores:
     """
 
     small = False
+    # A product with the whole kernel would cost more than a leap brings.
+    leaps = False
 
     def __init__(
         self, kernel: KernelMatrix, bias: float, n_classes: int, cache_size: float

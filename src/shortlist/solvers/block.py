@@ -10,12 +10,27 @@ With all other rows fixed, row i's block of the dual is
 ``block_fw`` moves towards the best vertex with the exact step (Lacoste-Julien, Jaggi,
 Schmidt, Pletscher, "Block-coordinate Frank-Wolfe optimization for structural SVMs", 2013).
 A row that did not move rests for 1, 3, 7, ... sweeps. Only the order of the visits is
-random. The primal value is taken at the best of a few multiples of W and of its mean since
+random.
+
+Rows with nearly the same features and different classes grow by a constant step per sweep
+until they reach their bound, which takes sweeps in proportion to C. So every sixth sweep of
+``block`` is followed by a leap: the change :math:`\Delta` of the last five sweeps is
+prolonged by a factor r, projected row by row, and
+
+.. math:: A \leftarrow A + t \, (\mathrm{proj}(A + r \Delta) - A), \qquad t \in [0, 1]
+
+with the t of the highest dual value, a closed form. A stays feasible and D never falls. The
+sweep after a leap settles the rows and is left out of the next :math:`\Delta`.
+
+The primal value is taken at the best of a few multiples of W and of its mean since
 the last check: with separable classes a slightly longer W has far less loss.
 
-Tried and dropped: resting rows by a small gain instead of none (stalls at large C), and
-block steps alone for small dense models, where ``proximal_newton`` needs no more time at
-C = 100 than at C = 1.
+Tried and dropped: resting rows by a small gain instead of none (stalls at large C); block
+steps alone for small dense models, where ``proximal_newton`` needs no more time at C = 100
+than at C = 1; Anderson extrapolation over five sweeps instead of the leap (with a fresh order
+each sweep it returns a mean of the past and never moves ahead, with a fixed order it needs
+1.5 times the sweeps of the leap, one run on one sparse text set). Leaps over three, four or
+ten sweeps, or with a fixed order, made no clear difference there.
 """
 
 from __future__ import annotations
@@ -29,6 +44,8 @@ from .solution import ClassScores
 
 _LONGEST_REST = 15
 _LEAST_SWEEPS = 6
+_PERIOD = 6
+_FIRST_REACH = 4.0
 _SCALES = np.array([0.0, 0.94, 0.98, 1.0, 1.02, 1.06])
 
 
@@ -89,10 +106,16 @@ def ascend(
     scores = problem.scores
     scores.restart(problem.n_classes)
     best = ClassScores(scores.model(problem.alpha(dual)), problem.value_at_zero)
-    scale, visits, checked = 1.0, 0, 0
+    scale, visits, checked, reach = 1.0, 0, 0, _FIRST_REACH
+    # Before Newton's method leaps brought nothing steady, and cost time on satimage, k = 5.
+    leaps = scores.leaps and exact and np.isinf(patience)
     if monitor.check(problem.scale * best.primal, 0.0):
         return best
     while monitor.status is None:
+        if leaps and monitor.iteration % _PERIOD == 1:
+            dual.remember()
+        elif leaps and monitor.iteration % _PERIOD == 0 and monitor.iteration > 0:
+            reach = _next_reach(reach, scores.leap(dual, reach))
         moved = scores.sweep(dual, problem.rng, exact, _LONGEST_REST)
         visits += moved
         monitor.iteration += 1
@@ -109,6 +132,13 @@ def ascend(
             if monitor.passes >= _LEAST_SWEEPS and left > patience * rate:
                 break
     return best
+
+
+def _next_reach(reach: float, best: float) -> float:
+    """Prolong more where the best step lies beyond the prolonged point, less where far inside."""
+    if best > 1.0:
+        return 2.0 * reach
+    return max(0.5 * reach, 1.0) if best < 0.4 else reach
 
 
 def _certify(

@@ -87,7 +87,7 @@ def proximal_newton(problem: TopKProblem, monitor: Monitor) -> ClassScores:
     at = evaluate(scores.W.copy())
     while not monitor.check(problem.scale * best.primal, problem.scale * lower):
         if 0.5 * np.vdot(at.gradient, at.gradient) <= _INNER * (best.primal - lower):
-            dual.accept()
+            dual.accept(1.0)
             pull = max(_SHRINK * pull, _LEAST_PULL)
             at = evaluate(at.W)
         direction = _newton_direction(problem, dual, at.gradient)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from . import kernels, retention, topk, toppush, transductive
-from .runner import RESULTS, RUNS, Settings, Table, page, run
+from .runner import RESULTS, Settings, Table, page, run
 
 PAGES: dict[str, tuple[Table, ...]] = {
     "toppush": toppush.TABLES,
@@ -71,14 +71,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for path in render(options.out or RESULTS):
             print(path)
         return
-    folder = options.out
-    if folder is None:
-        # A tiny run proves that the code works; its figures have no place among the results.
-        folder = Path(tempfile.mkdtemp(prefix="papers-")) if options.quick else RESULTS
     table = TABLES[options.table]
-    run(table, settings(table, options), folder)
-    if options.quick and (folder / RUNS).exists():
-        print(page(table, folder))
+    chosen = settings(table, options)
+    if options.quick and options.out is None:
+        # A tiny run proves that the code works; its figures have no place among the results.
+        with tempfile.TemporaryDirectory() as scratch:
+            run(table, chosen, Path(scratch))
+            print(page(table, Path(scratch)))
+    else:
+        run(table, chosen, options.out or RESULTS)
 
 
 if __name__ == "__main__":

@@ -176,7 +176,7 @@ def figure3_cells(settings: Settings) -> Iterable[tuple]:
                     yield name, method, solver
 
 
-QUICK = Settings((QUICK_BINARY,), trials=1, folds=1, limit=0.2, rows=60, quick=True)
+QUICK = Settings((QUICK_BINARY,), trials=1, folds=1, limit=0.05, rows=60, quick=True)
 
 TABLES = (
     Table(

@@ -183,6 +183,6 @@ TABLES = (
         run=trace,
         show=show_gap,
         full=Settings((SET,), trials=1, folds=1, limit=60.0, rows=1_000_000),
-        quick=Settings((QUICK_ORDER,), trials=1, folds=1, limit=0.2, rows=80, quick=True),
+        quick=Settings((QUICK_ORDER,), trials=1, folds=1, limit=0.05, rows=80, quick=True),
     ),
 )

@@ -118,7 +118,7 @@ def smoothing_cells(settings: Settings) -> Iterable[tuple]:
             yield name, solver, "flat", 3, smoothing
 
 
-QUICK = Settings((QUICK_CLASSES,), trials=1, folds=1, limit=0.2, rows=120, quick=True)
+QUICK = Settings((QUICK_CLASSES,), trials=1, folds=1, limit=0.05, rows=120, quick=True)
 TRACE_KEYS = ("set", "solver", "weights", "k", "smoothing")
 
 TABLES = (

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import signal
+import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
@@ -83,4 +85,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
+    # A run that is told to end still notes what it finished.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
     main()

@@ -71,7 +71,7 @@ def precisions(y: np.ndarray, scores: np.ndarray) -> list[float]:
 
 def table3(settings: Settings, name: str, trial: str, kernel: str, how: str) -> Iterator[Record]:
     """Precision at recall of one method, trained to the optimum or as published."""
-    method, _, stopped = how.partition(" stopped")
+    method, stopped, _ = how.partition(" stopped")
     (choice, final) = parts(name, int(trial), settings.rows)
     share = float((~choice.y).mean())
 

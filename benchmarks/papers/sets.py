@@ -70,12 +70,16 @@ def classes(name: str) -> Parts:
     """Many classes with the published split, features as for LIBSVM.
 
     ``letter`` and ``satimage`` are scaled to [-1, 1] by the training part; ``news20`` keeps
-    the 1,024 most frequent terms, tf-idf with rows of unit length.
+    the 1,024 most frequent terms, tf-idf with rows of unit length; ``news20_short`` has rows of
+    length 0.1.
     """
     if name == QUICK_CLASSES:
         X, y = load_digits(return_X_y=True)
         n = 400
         return Parts(X[:n] / 16.0, y[:n], X[n : 2 * n] / 16.0, y[n : 2 * n])
+    if name == "news20_short":
+        long = classes("news20")
+        return Parts(0.1 * long.X, long.y, 0.1 * long.X_test, long.y_test)
     X, y, n = load_stored("news20_orange" if name == "news20" else name)
     y = np.unique(y, return_inverse=True)[1]
     if name == "news20":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -138,22 +139,36 @@ def show_gap(rows: pd.DataFrame, folder: Path) -> str:
 
 def show_smoothing(rows: pd.DataFrame, folder: Path) -> str:
     found = traces(rows)
+    sets = list(dict.fromkeys(key[0] for key in found))
     solvers = list(dict.fromkeys(key[1] for key in found))
     figure, axes = pyplot().subplots(
-        1, len(solvers), figsize=(3.6 * len(solvers), 3.6), layout="constrained", sharey=True
+        len(sets),
+        len(solvers),
+        figsize=(3.4 * len(solvers), 3.2 * len(sets)),
+        layout="constrained",
+        sharey=True,
+        squeeze=False,
     )
     lines = []
-    for ax, solver in zip(np.atleast_1d(axes), solvers, strict=True):
-        part = {key[4]: c for key, c in found.items() if key[1] == solver}
-        _draw(ax, {f"smoothing {s}": c for s, c in part.items()}, "iteration")
-        ax.set_title(f"{next(iter(found))[0]}, {solver}", fontsize="medium")
-        ax.legend(fontsize="x-small")
+    for (i, name), (j, solver) in product(enumerate(sets), enumerate(solvers)):
+        part = {key[4]: c for key, c in found.items() if key[:2] == (name, solver)}
+        _draw(axes[i, j], {f"smoothing {s}": c for s, c in part.items()}, "iteration")
+        axes[i, j].set_title(f"{name}, {solver}", fontsize="medium")
+        axes[i, j].legend(fontsize="x-small")
         lines += [
-            [solver, s, c.trace[-1].iteration, first(c, 1e-3), reached(c, 1e-3), f"{c.gap:.1e}"]
+            [
+                name,
+                solver,
+                s,
+                c.trace[-1].iteration,
+                first(c, 1e-3),
+                reached(c, 1e-3),
+                f"{c.gap:.1e}",
+            ]
             for s, c in part.items()
         ]
-    header = ["solver", "smoothing", "iterations", "iterations to 1e-3", "s to 1e-3", "gap at end"]
-    return markdown(header, lines) + "\n" + save(figure, folder, "topk-smoothing")
+    header = ["set", "solver", "smoothing", "iterations", "iterations to 1e-3", "s to 1e-3"]
+    return markdown([*header, "gap at end"], lines) + "\n" + save(figure, folder, "topk-smoothing")
 
 
 def first(trace: Certificate, gap: float) -> str:

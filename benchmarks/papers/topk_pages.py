@@ -154,7 +154,8 @@ def show_smoothing(rows: pd.DataFrame, folder: Path) -> str:
         part = {key[4]: c for key, c in found.items() if key[:2] == (name, solver)}
         _draw(axes[i, j], {f"smoothing {s}": c for s, c in part.items()}, "iteration")
         axes[i, j].set_title(f"{name}, {solver}", fontsize="medium")
-        axes[i, j].legend(fontsize="x-small")
+        if part:
+            axes[i, j].legend(fontsize="x-small")
         lines += [
             [
                 name,

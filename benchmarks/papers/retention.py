@@ -114,18 +114,18 @@ def trace_cells(settings: Settings) -> Iterable[tuple]:
 
 
 def show_accuracy(rows: pd.DataFrame, folder: Path) -> str:
-    trials = rows["trial"].nunique()
+    repeats = rows.groupby(["scope", "model"])["trial"].nunique()
     table = rows.groupby(["scope", "model", "x"], sort=False)["value"].agg(["mean", "std"])
     systems = list(dict.fromkeys(rows["x"]))
     lines = []
     for scope, kind in dict.fromkeys((s, m) for s, m, _ in table.index):
         part = table.loc[scope, kind]
         cells = [f"{part['mean'][s]:.3f} ± {np.nan_to_num(part['std'][s]):.3f}" for s in systems]
-        lines.append([scope, kind, *cells, f"{part['mean'].mean():.3f}"])
-    header = ["trained on", "model", *systems, "mean"]
+        lines.append([scope, kind, repeats[scope, kind], *cells, f"{part['mean'].mean():.3f}"])
+    header = ["trained on", "model", "repeats", *systems, "mean"]
     return markdown(header, lines) + (
-        f"\nShare of the pairs of one system and one test fold in the right order; mean ± "
-        f"standard deviation of {trials} repeats of 5-fold cross-validation.\n"
+        "\nShare of the pairs of one system and one test fold in the right order; mean ± "
+        "standard deviation over the repeats of 5-fold cross-validation.\n"
     )
 
 

@@ -99,7 +99,7 @@ def run(table: Table, settings: Settings, folder: Path) -> int:
     cells = [tuple(str(key) for key in cell) for cell in table.cells(settings)]
     todo = [cell for cell in cells if cell not in done]
     print(f"{table.title}: {len(cells)} cells, {len(cells) - len(todo)} done", flush=True)
-    began, number = time.process_time(), 0
+    began, ended = time.process_time(), 0
     try:
         for number, cell in enumerate(todo, 1):
             start = time.process_time()
@@ -107,13 +107,13 @@ def run(table: Table, settings: Settings, folder: Path) -> int:
                 warnings.simplefilter("ignore")
                 records = list(table.run(settings, *cell))
             append(path, (*table.keys, "what", "x", "value"), [(*cell, *r) for r in records])
-            spent = time.process_time() - start
+            ended, spent = number, time.process_time() - start
             print(f"  {number}/{len(todo)}  {' '.join(cell)}  {spent:.1f} s", flush=True)
     finally:
-        if number:
+        if ended:
             columns = ("table", "date", "cells", "cpu_seconds", "command")
             total = f"{time.process_time() - began:.0f}"
-            row = (table.name, date.today().isoformat(), number, total, command())
+            row = (table.name, date.today().isoformat(), ended, total, command())
             append(folder / RUNS, columns, [row])
     return len(todo)
 

@@ -142,3 +142,41 @@ def load_multiclass(name: str) -> tuple[Any, np.ndarray]:
         with np.load(root / f"{name}_y.npz") as labels:
             y = labels["y_train"]
     return X, np.unique(y, return_inverse=True)[1]
+
+
+def load_stored(name: str) -> tuple[Any, np.ndarray, int]:
+    """Load all rows of a set in ``SHORTLIST_DATA`` as they are stored, nothing scaled.
+
+    Parameters
+    ----------
+    name : str
+        A dense set (one file) or a sparse one (``_X``, or ``_X_train`` and ``_X_test``).
+
+    Returns
+    -------
+    X : ndarray or csr array
+        Float64 rows, the training part first.
+    y : ndarray
+        Labels as stored.
+    n_train : int
+        Rows of the training part; all of them where the set has no parts.
+    """
+    root = folder()
+    if root is None:
+        raise FileNotFoundError(
+            f"data set {name!r} needs the folder named by the environment variable SHORTLIST_DATA."
+        )
+    if (root / f"{name}.npz").exists():
+        with np.load(root / f"{name}.npz") as parts:
+            keys = [("X", "y")] if "X" in parts else [("X_train", "y_train"), ("X_test", "y_test")]
+            blocks = [parts[key].astype(np.float64) for key, _ in keys]
+            labels = [parts[key] for _, key in keys]
+        return np.concatenate(blocks), np.concatenate(labels), len(labels[0])
+    with np.load(root / f"{name}_y.npz") as stored:
+        if "y" in stored:
+            ends, labels = ["_X"], [stored["y"]]
+        else:
+            ends, labels = ["_X_train", "_X_test"], [stored["y_train"], stored["y_test"]]
+    blocks = [sparse.load_npz(root / f"{name}{end}.npz") for end in ends]
+    X = sparse.csr_array(sparse.vstack(blocks, format="csr"), dtype=np.float64)
+    return X, np.concatenate(labels), len(labels[0])

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.exceptions import ConvergenceWarning
 
 from oracles import topk as oracle
-from shortlist import _core
+from shortlist import TopKSVC, _core
 from shortlist.problems.topk import rank_weights
 
 KINDS = ("flat", "linear", "exp")
@@ -98,3 +99,16 @@ def test_the_pseudo_block_cannot_use_the_true_class():
     rho = np.array([0.5, 0.5])
     assert solve(a, 0, 1.0, 1.0, rho).sum() > 0.1
     assert not solve(a, 0, 1.0, 1.0, rho, pseudo=True).any()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_frank_wolfe_steps_stay_feasible(seed):
+    """Duplicate rows of whole numbers: rows come to rest exactly, and rounding decides."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.integers(0, 3, (60, 3)).astype(float), rng.integers(0, 5, 60)
+    model = TopKSVC(3, solver="block_fw", tol=1e-9, max_iter=3000)
+    with pytest.warns(ConvergenceWarning):
+        model.fit(X, y)
+    best = TopKSVC(3, tol=1e-6).fit(X, y).certificate_
+    assert model.certificate_.dual <= best.primal * (1.0 + 1e-9)
+    assert model.certificate_.primal >= best.dual * (1.0 - 1e-9)

@@ -251,7 +251,10 @@ class TopKDual {
     TopKRow::margins(a, m, y);
     if (!solve) row_.vertex(a, y, c_[i], next_);
     difference(beta, next_, y);
-    double rise = -linear(a, beta) + linear(a, next_), curve = 0.0;
+    const double rise = -linear(a, beta) + linear(a, next_);
+    // Rounding may turn a rise of zero negative; a step backwards leaves the feasible set.
+    if (!(rise > 0.0)) return 0.0;
+    double curve = 0.0;
     for (const DualEntry& e : change_) curve += q * e.value * e.value;
     double step = 1.0;
     if (!solve && curve > rise) step = rise / curve;

@@ -5,16 +5,20 @@ import pytest
 from distributed import Client, LocalCluster
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def client():
-    """A real cluster: two worker processes of one thread each, no dashboard."""
+    """A real cluster: two worker processes of one thread each.
+
+    It ends with its module: where a client exists, dask shuffles through it even if asked
+    to compute in this thread.
+    """
     with (
         dask.config.set({"distributed.comm.timeouts.connect": "30s"}),
         LocalCluster(
             n_workers=2,
             threads_per_worker=1,
             processes=True,
-            dashboard_address=None,
+            dashboard_address=":0",
             memory_limit=0,
         ) as cluster,
         Client(cluster) as client,

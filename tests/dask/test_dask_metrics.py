@@ -202,7 +202,7 @@ def test_errors_name_the_partition_the_value_and_the_remedy():
         metrics.top_k(np.arange(3.0), 2)
     with pytest.raises(ValueError, match="y_true has 5 rows and y_score 6"):
         metrics.precision_at_k(y[:5], score, 2)
-    with pytest.raises(ValueError, match="more than two labels|without pos_label"):
+    with pytest.raises(ValueError, match=r"more than two labels|without pos_label"):
         metrics.precision_at_k(da.arange(6, chunks=2), score, 2)
     with pytest.raises(ValueError, match="no row with a positive sample_weight"):
         metrics.precision_at_k(y, score, 2, sample_weight=da.zeros(6, chunks=2))

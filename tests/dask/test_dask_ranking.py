@@ -234,10 +234,10 @@ def test_without_groups_all_rows_are_one_partition(table):
 
 def test_errors_name_the_argument_and_the_remedy(table):
     X, y, qid = (da.from_array(v, chunks=(100, 4)[: v.ndim]) for v in table)
-    with pytest.raises(ValueError, match="kernel='rbf' needs .* kernel='linear'"):
+    with pytest.raises(ValueError, match=r"kernel='rbf' needs .* kernel='linear'"):
         RankSVM(kernel="rbf").fit(X, y, qid)
     with pytest.raises(
-        ValueError, match=r"qid=\d+ has rows in partitions 0 and 1, and 4 of 80 groups are split"
+        ValueError, match=r"qid=\d+ has rows in partitions 0 and 1, and 4 of 80 groups"
     ):
         RankSVM().fit(X, y, qid)
     with pytest.raises(ValueError, match="C must be"):

@@ -64,7 +64,7 @@ def test_a_lost_scheduler_is_an_error_and_no_hang(rows, tmp_path):
     )  # fmt: skip
     worker = started("worker", "--scheduler-file", file, "--nthreads", "1", "--no-nanny",
                      "--no-dashboard")  # fmt: skip
-    outcome = []
+    outcome, killed = [], threading.Event()
     try:
         while not os.path.exists(file):
             time.sleep(0.1)
@@ -75,20 +75,21 @@ def test_a_lost_scheduler_is_an_error_and_no_hang(rows, tmp_path):
             client.wait_for_workers(1, timeout=60)
 
             def kill(check):
-                if scheduler.poll() is None:
-                    scheduler.send_signal(signal.SIGKILL)
-                    scheduler.wait()
+                scheduler.kill()
+                scheduler.wait()
+                killed.set()
 
             def fit():
                 model = on_dask.TopPush(20, tol=1e-7, callback=kill)
                 try:
                     with client.as_current():
-                        model.fit(da.from_array(X, chunks=(500, 8)), y)
+                        model.fit(da.from_array(X, chunks=(1000, 8)), y)
                 except Exception as error:
                     outcome.append(error)
 
             thread = threading.Thread(target=fit, daemon=True)
             thread.start()
+            assert killed.wait(300)
             thread.join(60)
             assert not thread.is_alive()
     finally:

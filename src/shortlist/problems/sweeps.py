@@ -153,7 +153,12 @@ def highest(scores: np.ndarray, weight: np.ndarray, wanted: Wanted) -> np.ndarra
     """Return the indices of the highest scores that meet the count and weight wanted."""
     count = wanted.count
     if wanted.weight > 0.0:
-        order = np.argsort(-scores, kind="stable")
+        index = np.arange(len(scores))
+        # As many as could be needed if all were as light as the lightest.
+        most = max(count, int(wanted.weight / weight.min()) + 2) if len(scores) else 0
+        if most < len(scores):
+            index = np.sort(np.argpartition(-scores, most - 1)[:most])
+        order = index[np.argsort(-scores[index], kind="stable")]
         enough = 1 + int(np.searchsorted(np.cumsum(weight[order]), wanted.weight))
         return order[: max(count, enough)]
     if len(scores) <= count:

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "gaussian.hpp"
 #include "projections.hpp"
 #include "ranking.hpp"
 #include "rows.hpp"
@@ -99,6 +100,7 @@ NB_MODULE(_core, m) {
   bind_csr<double, std::int64_t>(m);
   bind_csr<float, std::int32_t>(m);
   bind_csr<float, std::int64_t>(m);
+  shortlist::bind_gaussian(m);
   shortlist::bind_pairs(m);
   m.def(
       "project_balanced",

@@ -76,8 +76,8 @@ def gaussian_entries(
 ) -> None:
     """Write ``exp(inner - row_squares - column_squares)`` to rows `slots` of `out`."""
 
-def mirror(block: np.ndarray, out: np.ndarray, rows: np.ndarray) -> None:
-    """Write `block` into the rows and, transposed, into the columns of a square matrix."""
+def mirror(block: np.ndarray, out: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> None:
+    """Write ``out[rows, columns] = block`` and ``out[columns, rows] = block.T``."""
 
 class ActiveSet:
     """Active-set solver of a linear SVM whose rows have their own targets and bounds.

@@ -71,11 +71,15 @@ class RowCache:
             self._slot[position] = -1
             self._filled[position] = 0
 
+    def holds(self, rows: np.ndarray, length: int) -> np.ndarray:
+        """Whether each of these rows is kept up to column `length`."""
+        return self._filled[rows] >= length
+
     def block(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Return the entries at these positions."""
         out = np.empty((len(rows), len(columns)), dtype=self.kernel.dtype)
         reach = int(columns.max()) + 1 if len(columns) else 0
-        kept = self._filled[rows] >= reach
+        kept = self.holds(rows, reach)
         have = np.flatnonzero(kept)
         _core.gather(
             self._rows, self._slot[rows[have]], columns, out, have, np.arange(len(columns))

@@ -61,9 +61,7 @@ def gather(
 ) -> None:
     """Copy ``source[rows, columns]`` to ``out[to_rows, to_columns]``."""
 
-def centred_rows(
-    X: np.ndarray, rows: np.ndarray, centre: np.ndarray, out: np.ndarray
-) -> None:
+def centred_rows(X: np.ndarray, rows: np.ndarray, centre: np.ndarray, out: np.ndarray) -> None:
     """Copy the chosen float32 rows, minus `centre`."""
 
 def gaussian_entries(

@@ -41,13 +41,12 @@ from ..problems.top_kernel import (
     sparse_start,
 )
 from .solution import KernelSolution
-from .wide import wide_scores
-from .working_set import fill_caps, largest, sample_order, steepest
+from .wide import widen
+from .working_set import fill_caps, largest, sample_order, square, steepest
 
 _SAMPLE_TOL = 1e-2
 _FORMS = {"open": 0, "norm": 1, "tied": 2, "priced": 3}
 _JOIN = 500
-_PART = 1024
 _STALL = 30
 _STALL_CROWDED = 1000
 _STEPS_PER_ROW = 100
@@ -453,37 +452,12 @@ class _Rounds:
         else:
             rows = np.concatenate([positive, negative])
         old = self._working
-        where = np.full(self.length, -1)
-        if old is not None:
-            where[old.positions] = np.arange(len(old.positions))
-        known = where[rows] >= 0
-        if old is not None and known.all() and np.array_equal(rows, old.positions):
+        if old is not None and np.array_equal(rows, old.positions):
             return old
-        gram = np.empty((len(rows), len(rows)), dtype=self.problem.kernel.dtype)
-        if old is not None:
-            have = np.flatnonzero(known)
-            source = where[rows[have]]
-            _core.gather(old.gram, source, source, gram, have, have)
-        held = self.cache.holds(rows, self.length)
-        # Rows of the cache hold their entries with the new ones; the rest is computed.
-        fresh = ~known & ~held
-        everything = np.ones(len(rows), dtype=bool)
-        for some, others in ((held & ~known, everything), (held & known, fresh), (fresh, ~held)):
-            self._write(gram, rows, np.flatnonzero(some), np.flatnonzero(others))
+        gram = square(self.cache, rows, self.length, old and (old.positions, old.gram))
         self._working = _Working(rows, use_a, use_b, gram)
         self.cache.most_working = max(self.cache.most_working, len(rows))
         return self._working
-
-    def _write(
-        self, gram: np.ndarray, rows: np.ndarray, some: np.ndarray, others: np.ndarray
-    ) -> None:
-        """Put the entries of some rows with others into the matrix of all `rows`."""
-        if not len(others):
-            return
-        for start in range(0, len(some), _PART):
-            part = some[start : start + _PART]
-            block = self.cache.block(rows[part], rows[others])
-            _core.mirror(block, gram, part, others)
 
     # -- float64 --------------------------------------------------------------
 
@@ -491,32 +465,13 @@ class _Rounds:
         """Recompute what the certificate rests on with a float64 kernel."""
         self.alpha[:], self.beta[:] = self._best_point.alpha, self._best_point.beta
         self.scores[:], self.beta_scores[:] = self._best_scores
-        narrow = self._evaluate()
-        c = self._coefficients()
-        support = np.flatnonzero(c)
-        wide = wide_scores(self.problem.kernel, self.order, support, support, c[support])
-        margin = 10.0 * float(np.abs(wide - self.scores[support]).max(initial=0.0))
-        self.scores[support] = wide
-        done = np.zeros(self.length, dtype=bool)
-        done[support] = True
-        threshold = narrow.threshold
-        while True:
-            # Of the rest count positives with a loss and rows at the threshold, within
-            # the rounding seen.
-            near = np.zeros(self.length, dtype=bool)
-            near[self.terms.positive] = (
-                self.scores[self.terms.positive] < threshold + 1.0 + margin
-            )
-            near[self.terms.negative] |= (
-                self.scores[self.terms.negative] > threshold - self.terms.threshold.shift - margin
-            )
-            todo = np.flatnonzero(near & ~done)
-            if not len(todo):
-                break
-            wide = wide_scores(self.problem.kernel, self.order, todo, support, c[support])
-            margin = max(margin, 10.0 * float(np.abs(wide - self.scores[todo]).max()))
-            self.scores[todo] = wide
-            done[todo] = True
+        widen(
+            self.problem.kernel,
+            self.order[: self.length],
+            self.terms,
+            self._coefficients(),
+            self.scores,
+        )
         self._forget_best()
         self._record(self._evaluate())
 

@@ -5,8 +5,49 @@ from __future__ import annotations
 import numpy as np
 
 from ..problems.kernels import KernelMatrix
+from ..problems.thresholds import TopMean
+from ..problems.top import TopTerms
 
 _STEP = 1024
+
+
+def widen(
+    kernel: KernelMatrix,
+    order: np.ndarray,
+    terms: TopTerms,
+    c: np.ndarray,
+    scores: np.ndarray,
+) -> None:
+    """Recompute, in place, the scores of the coefficients `c` that both objectives rest on.
+
+    These are the scores of the support vectors (the norm), of the positives with a loss
+    and of the rows that make the threshold; all others may be off by the rounding seen.
+    """
+    support = np.flatnonzero(c)
+    done = np.zeros(len(order), dtype=bool)
+    done[support] = True
+    margin = 0.0
+    todo = support
+    while len(todo):
+        exact = wide_scores(kernel, order, todo, support, c[support])
+        margin = max(margin, 10.0 * float(np.abs(exact - scores[todo]).max()))
+        scores[todo] = exact
+        done[todo] = True
+        negative = scores[terms.negative]
+        t = terms.threshold.value(negative, terms.negative_weight)
+        reach = t - terms.threshold.shift
+        if isinstance(terms.threshold, TopMean):
+            reach = _lowest_counted(negative, terms.negative_weight, terms.threshold.k)
+        near = np.zeros(len(order), dtype=bool)
+        near[terms.positive] = scores[terms.positive] < t + 1.0 + margin
+        near[terms.negative] |= negative > reach - margin
+        todo = np.flatnonzero(near & ~done)
+
+
+def _lowest_counted(scores: np.ndarray, weight: np.ndarray, k: float) -> float:
+    order = np.argsort(-scores, kind="stable")
+    at = int(np.searchsorted(np.cumsum(weight[order]), k))
+    return float(scores[order[min(at, len(order) - 1)]])
 
 
 def wide_scores(

@@ -74,9 +74,9 @@ def fit_seconds(model: Any, X: np.ndarray, y: np.ndarray) -> float:
 
 
 def kernel_bytes(model: Any, n_rows: int) -> float:
-    """Peak bytes of kernel entries: rows touched, and two working sets at once."""
+    """Peak bytes of kernel entries: rows touched, and the matrix of the working set."""
     rows = model._rows
-    held = rows.most_rows * n_rows + 2 * rows.most_working**2
+    held = rows.most_rows * n_rows + rows.most_working**2
     return held * rows.kernel.dtype.itemsize
 
 

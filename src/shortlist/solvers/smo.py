@@ -101,12 +101,11 @@ class _Rounds:
         self._weight = problem.weight[self.order]
         self._alpha = np.zeros(len(self._positive))
         self._beta = np.zeros(len(self._negative))
-        half = problem.cache_bytes // 3
+        quarter = problem.cache_bytes // 4
         self.cache = problem.rows or RowCache(
-            problem.kernel, self.order, problem.cache_bytes - half
+            problem.kernel, self.order, problem.cache_bytes - quarter
         )
-        # Two square matrices are held while the working set changes.
-        self._most = max(8, int(math.sqrt(half / (2 * problem.kernel.dtype.itemsize))))
+        self._most = max(8, int(math.sqrt(quarter / problem.kernel.dtype.itemsize)))
         self._working: _Working | None = None
         self._best = Evaluation(np.inf, 0.0, 0.0, 0.0)
 
@@ -427,7 +426,9 @@ class _Rounds:
             level_b = float(slope_b[inside].max())
         use_a = np.flatnonzero((alpha > 0.0) | (self.alpha > 0.0) | (slope_a > level_a))
         use_b, new_b = np.flatnonzero(inside), np.flatnonzero(~inside & (slope_b < level_b))
-        new_b = largest(new_b, -slope_b[new_b], max(_JOIN, (len(use_a) + len(use_b)) // 4))
+        size = len(use_a) + len(use_b)
+        joining, room = max(_JOIN, size // 4), self._most - size
+        new_b = largest(new_b, -slope_b[new_b], min(joining, room) if room > _JOIN else joining)
         use_b = np.concatenate([use_b, new_b])
         self._crowded = len(use_a) + len(use_b) > self._most
         if self._crowded:
@@ -441,7 +442,7 @@ class _Rounds:
         return np.sort(use_a), np.sort(use_b)
 
     def _load(self, use_a: np.ndarray, use_b: np.ndarray) -> _Working:
-        """Rows and kernel matrix of a restricted problem, from the last one if it can."""
+        """Rows and kernel matrix of a restricted problem."""
         terms = self.terms
         positive, negative = terms.positive[use_a], terms.negative[use_b]
         if self._all:
@@ -454,7 +455,8 @@ class _Rounds:
         old = self._working
         if old is not None and np.array_equal(rows, old.positions):
             return old
-        gram = square(self.cache, rows, self.length, old and (old.positions, old.gram))
+        self._working = old = None  # one matrix at a time
+        gram = square(self.cache, rows, self.length)
         self._working = _Working(rows, use_a, use_b, gram)
         self.cache.most_working = max(self.cache.most_working, len(rows))
         return self._working

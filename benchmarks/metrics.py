@@ -6,7 +6,6 @@ A ratio above 1 means that shortlist is that many times faster.
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import precision_recall_curve, roc_auc_score
 
+from benchmarks.summary import Summary, parser_of
 from shortlist import metrics
 
 
@@ -162,30 +162,45 @@ def resampled_values(n: int, resamples: int, loop: int) -> Iterator[Case]:
     )
 
 
-def show(title: str, cases: Iterator[Case], repeats: int) -> None:
-    print(f"\n{title}")
+def show(
+    title: str, size: str, cases: Iterator[Case], repeats: int, against: str, summary: Summary
+) -> None:
+    print(f"\n{title}, {size}")
+    ratios = []
     print(f"{'shortlist':<30}{'s':>9}  {'against':<28}{'s':>9}{'ratio':>9}")
-    for name, ours, against, theirs, scale in cases:
+    for name, ours, peer, theirs, scale in cases:
         value = ours()
         if isinstance(value, float):
             assert np.isclose(value, theirs()), name
         mine = seconds(ours, repeats)
         other = seconds(theirs, repeats) * scale
-        print(f"{name:<30}{mine:>9.4f}  {against:<28}{other:>9.3f}{other / mine:>8.1f}x")
+        print(f"{name:<30}{mine:>9.4f}  {peer:<28}{other:>9.3f}{other / mine:>8.1f}x")
+        ratios.append(other / mine)
+    summary.add(title, against, f"{min(ratios):.0f}x to {max(ratios):.0f}x faster", size)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="a tenth of the rows, once each")
-    quick = parser.parse_args().quick
+    options = parser_of(__doc__).parse_args()
+    quick, summary = options.quick, Summary(options.summary)
     n, repeats = (1_000_000, 1) if quick else (10_000_000, 3)
-    show(f"One value, {n:,} scores, 1 % positive", single_values(n), repeats)
+    show(
+        "metrics",
+        f"{n:,} scores",
+        single_values(n),
+        repeats,
+        "sorting in NumPy, scikit-learn's curves",
+        summary,
+    )
     n, resamples, loop = (20_000, 1000, 5) if quick else (100_000, 1000, 20)
     show(
-        f"{resamples:,} resamples of {n:,} rows, 1 % positive",
+        "intervals",
+        f"{resamples:,} resamples of {n:,} rows",
         resampled_values(n, resamples, loop),
         1 if quick else 2,
+        "a loop in Python",
+        summary,
     )
+    summary.close()
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ the folder named by SHORTLIST_DATA; those parts are left out without it.
 
 from __future__ import annotations
 
-import argparse
 import multiprocessing
 import re
 import time
@@ -26,6 +25,7 @@ from shortlist import RankSVM
 from shortlist.metrics import pairwise_accuracy
 
 from .data import folder
+from .summary import Summary, parser_of
 
 
 def table(n: int, d: int = 20) -> tuple[np.ndarray, np.ndarray]:
@@ -103,7 +103,7 @@ def measured(call: Callable[..., float], n: int, *arguments: Any) -> tuple[float
     return result
 
 
-def against_explicit_pairs(sizes: tuple[int, ...], C: float, tol: float) -> None:
+def against_explicit_pairs(sizes: tuple[int, ...], C: float, tol: float, summary: Summary) -> None:
     print(f"\nexplicit pairs, both to a relative gap of {tol:g}, C = {C:g}, 20 features")
     print(
         f"{'n':>6} {'explicit s':>11} {'MB':>8} {'ours s':>8} {'MB':>7} {'fw s':>8} "
@@ -121,9 +121,15 @@ def against_explicit_pairs(sizes: tuple[int, ...], C: float, tol: float) -> None
             f"{slow[1] / max(fast[1], 0.1):11.0f}x",
             flush=True,
         )
+    summary.add(
+        f"`RankSVM` to a gap of {tol:g}",
+        "conditional gradient on explicit pairs",
+        f"{slow[0] / fast[0]:.0f}x faster, {slow[1] / max(fast[1], 0.1):.0f}x less memory",
+        f"{n:,} rows",
+    )
 
 
-def growth(sizes: tuple[int, ...], tol: float) -> None:
+def growth(sizes: tuple[int, ...], tol: float, summary: Summary) -> None:
     print(f"\ngrowth, one group, 20 features, certified to {tol:g}")
     print(f"{'n':>8} {'pairs':>8} {'data MB':>8} {'peak MB':>8} {'seconds':>8} {'gap':>8}")
     seconds = []
@@ -139,9 +145,15 @@ def growth(sizes: tuple[int, ...], tol: float) -> None:
         )
     slope = np.polyfit(np.log(sizes), np.log(seconds), 1)[0]
     print(f"log-log slope of the time: {slope:.2f}")
+    summary.add(
+        f"growth of `RankSVM`, gap {tol:g}",
+        "the number of rows",
+        f"{best[0]:.1f} s, {(size + best[1]) / size:.1f} x the data, log-log slope {slope:.2f}",
+        f"{n:,} rows, {n * (n - 1) / 2:.0e} pairs",
+    )
 
 
-def queries(repeats: int) -> None:
+def queries(repeats: int, summary: Summary) -> None:
     data = np.load(folder() / "mq2008.npz")
     train = np.isin(data["part"], (1, 2, 3))
     X, y, qid = data["X"].astype(float), data["y"].astype(float), data["qid"]
@@ -201,6 +213,12 @@ def queries(repeats: int) -> None:
         f"accuracy {part.score(X[test], two[test], qid=qid[test]):.4f}; "
         f"ratio {theirs / mine:.1f}x"
     )
+    summary.add(
+        "`RankSVM`, MQ2008, two grades",
+        "dlib's `svm_rank_trainer`",
+        f"{theirs / mine:.1f}x faster",
+        f"{len(pairs)} queries",
+    )
 
 
 def _total_weight(model: RankSVM, qid: np.ndarray, y: np.ndarray) -> float:
@@ -246,21 +264,21 @@ def _accuracy(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="small sizes only")
-    options = parser.parse_args()
+    options = parser_of(__doc__).parse_args()
+    summary = Summary(options.summary)
     with threadpool_limits(1):
-        run(options.quick)
+        run(options.quick, summary)
+    summary.close()
 
 
-def run(quick: bool) -> None:
-    against_explicit_pairs((500, 1000) if quick else (1000, 2000, 4000), 0.1, 1e-3)
+def run(quick: bool, summary: Summary) -> None:
+    against_explicit_pairs((500, 1000) if quick else (1000, 2000, 4000), 0.1, 1e-3, summary)
     small = (10_000, 30_000, 100_000)
-    growth(small if quick else (*small, 300_000, 1_000_000), 1e-2)
+    growth(small if quick else (*small, 300_000, 1_000_000), 1e-2, summary)
     if folder() is None:
         print("\nSHORTLIST_DATA is not set: MQ2008 and retention times left out")
         return
-    queries(1 if quick else 3)
+    queries(1 if quick else 3, summary)
     retention()
 
 

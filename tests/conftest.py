@@ -2,6 +2,11 @@ import os
 import signal
 
 import pytest
+from hypothesis import settings
+
+# Speed is measured in benchmarks/: a busy machine must not fail a test.
+settings.register_profile("no-clock", deadline=None)
+settings.load_profile("no-clock")
 
 # One thread per worker: the tests run in parallel processes.
 os.environ.setdefault("OMP_NUM_THREADS", "1")

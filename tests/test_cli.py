@@ -1,32 +1,28 @@
 import subprocess
 import sys
 
-from click.testing import CliRunner
-
-from shortlist._app import app
+import pytest
 
 
-def test_demo_prints_a_table_with_certificates():
-    result = CliRunner().invoke(app, ["demo", "--splits", "2"])
-    assert result.exit_code == 0, result.output
-    assert "logistic regression" in result.stdout
-    assert "TopPush(k=1)" in result.stdout
-    assert "e-05" in result.stdout
-
-
-def test_bad_option_is_a_usage_error():
-    result = CliRunner().invoke(app, ["demo", "--digit", "11"])
-    assert result.exit_code == 2
-    assert "11 is not in the range" in result.output
-
-
-def test_without_the_extra_the_command_says_what_to_install():
+@pytest.mark.parametrize("package", ["click", "pandas", "skrub", "pyarrow"])
+def test_without_the_extra_the_command_says_what_to_install(package):
     code = (
-        "import sys; sys.modules['click'] = None\n"
+        f"import sys; sys.modules['{package}'] = None\n"
         "from shortlist.cli import main\n"
         "sys.argv = ['shortlist', 'demo']; main()"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert run.returncode == 1
     assert 'pip install "shortlist[app]"' in run.stderr
+    assert package in run.stderr
     assert "Traceback" not in run.stderr
+
+
+def test_help_loads_nothing_heavy():
+    code = (
+        "import sys; import shortlist; from shortlist._app import app\n"
+        "heavy = {'sklearn', 'pandas', 'skrub', 'pyarrow', 'scipy', 'rich', 'skops'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert run.stdout.strip() == "[]", run.stderr

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from . import datasets, display, metrics
     from .budget import BudgetClassifier
     from .multiclass import TopKSVC
+    from .picking import Shortlist, pick
     from .ranking import RankSVM
     from .top import CollapsedWarning, PatMat, TopPush
     from .transductive import TransductiveTopK
@@ -16,12 +17,14 @@ __all__ = [
     "CollapsedWarning",
     "PatMat",
     "RankSVM",
+    "Shortlist",
     "TopKSVC",
     "TopPush",
     "TransductiveTopK",
     "datasets",
     "display",
     "metrics",
+    "pick",
 ]
 __version__ = "0.1.0"
 
@@ -31,9 +34,11 @@ _HOME = {
     "CollapsedWarning": "top",
     "PatMat": "top",
     "RankSVM": "ranking",
+    "Shortlist": "picking",
     "TopKSVC": "multiclass",
     "TopPush": "top",
     "TransductiveTopK": "transductive",
+    "pick": "picking",
 }
 
 

@@ -7,6 +7,14 @@ def csr_scores(
 ) -> None:
     """Write the product of every row with `w`."""
 
+def dense_scores(rows: np.ndarray, w: np.ndarray, out: np.ndarray) -> None:
+    """Write the product of every float32 row with `w`."""
+
+def cell_moments(
+    scores: np.ndarray, weight: np.ndarray | None, edges: np.ndarray, out: np.ndarray
+) -> None:
+    """Add number, weight and moments about the lower edge of the scores in every cell."""
+
 def csr_combine(
     start: np.ndarray, column: np.ndarray, value: np.ndarray, v: np.ndarray, out: np.ndarray
 ) -> None:

@@ -131,12 +131,8 @@ def check_weight(sample_weight: Any, n_rows: int) -> np.ndarray:
     return weight
 
 
-def validate_binary(estimator: Any, X: Any, y: Any, sample_weight: Any) -> BinaryData:
-    """Check the training data of a two-class estimator."""
-    X, y = validate_data(estimator, X, y, accept_sparse="csr", dtype=ROW_DTYPES)
-    check_classification_targets(y)
-    kind = type_of_target(y, input_name="y")
-    classes, code = np.unique(y, return_inverse=True)
+def check_two_classes(estimator: Any, classes: np.ndarray, kind: str = "multiclass") -> None:
+    """Raise an error unless there are two labels."""
     if kind != "binary" and len(classes) > 2:
         raise ValueError(
             f"Only binary classification is supported. The type of the target is {kind}. "
@@ -144,20 +140,34 @@ def validate_binary(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Binar
             "for example y == classes[0]."
         )
     if len(classes) < 2:
+        found = repr(classes.tolist()[0]) if len(classes) else "no row at all"
         raise ValueError(
-            f"y holds one class only ({classes.tolist()[0]!r}): {type(estimator).__name__} needs "
+            f"y holds one class only ({found}): {type(estimator).__name__} needs "
             "positive and negative rows."
         )
-    weight = check_weight(sample_weight, X.shape[0])
-    used = weight > 0.0
-    positive = np.flatnonzero(used & (code == 1))
-    negative = np.flatnonzero(used & (code == 0))
-    for rows, label in zip((negative, positive), classes.tolist(), strict=True):
-        if not len(rows):
+
+
+def check_both_count(sizes: tuple[float, float], classes: np.ndarray) -> None:
+    """Raise an error if all rows of a class (negatives, positives) weigh nothing."""
+    for size, label in zip(sizes, classes.tolist(), strict=True):
+        if not size:
             raise ValueError(
                 f"sample_weight is zero for every row of class {label!r}: "
                 "give at least one row of each class a positive weight."
             )
+
+
+def validate_binary(estimator: Any, X: Any, y: Any, sample_weight: Any) -> BinaryData:
+    """Check the training data of a two-class estimator."""
+    X, y = validate_data(estimator, X, y, accept_sparse="csr", dtype=ROW_DTYPES)
+    check_classification_targets(y)
+    classes, code = np.unique(y, return_inverse=True)
+    check_two_classes(estimator, classes, type_of_target(y, input_name="y"))
+    weight = check_weight(sample_weight, X.shape[0])
+    used = weight > 0.0
+    positive = np.flatnonzero(used & (code == 1))
+    negative = np.flatnonzero(used & (code == 0))
+    check_both_count((len(negative), len(positive)), classes)
     return BinaryData(X, classes, positive, negative, weight)
 
 

@@ -13,7 +13,9 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ._block_fit import BlockData, read_blocks
 from ._fit import ROW_DTYPES, BinaryData, check_choice, check_number, solve, validate_binary
+from .blocks import Blocks
 from .certificate import Certificate, Check
 from .problems.duplicates import merge_duplicates
 from .problems.kernels import KernelFunction, KernelMatrix, kernel_function
@@ -71,9 +73,13 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
         self.verbose = verbose
         self.callback = callback
 
+    def _ranks_all(self) -> bool:
+        """Whether the threshold is taken over all rows instead of the negatives."""
+        return False
+
     @abstractmethod
-    def _threshold(self, data: BinaryData) -> tuple[Threshold, np.ndarray]:
-        """Return the threshold and the rows it is taken over."""
+    def _threshold(self, positive_weight: float, negative_weight: float) -> Threshold:
+        """Return the threshold, given the weight of either class."""
 
     @abstractmethod
     def _offset(self, solution: Solution | KernelSolution, problem: Any) -> float:
@@ -83,14 +89,16 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
     def _collapsed(self, row: int) -> str:
         """Explain a zero model; `row` weighs most among those of the threshold."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the model.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features) or Blocks
             Training rows: dense or CSR, float32 or float64 are used as they are. With
             ``kernel="precomputed"``, the kernel matrix of the training rows.
+            :class:`~shortlist.blocks.Blocks` are read block by block and bring labels and
+            weights of their own.
         y : array-like of shape (n_samples,)
             Labels of two classes; the one that sorts last is positive.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -101,37 +109,79 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
         self : object
             Fitted estimator.
         """
-        check_number("C", self.C, above=0.0)
-        check_choice("loss", self.loss, LOSSES)
-        check_number("cache_size", self.cache_size, above=0.0)
+        if isinstance(X, Blocks):
+            if y is not None or sample_weight is not None:
+                raise ValueError(
+                    "y and sample_weight must be left out where X is Blocks: give them to "
+                    "Blocks(source, y, sample_weight)."
+                )
+            self._check_parameters(in_blocks=True)
+            return self._fit_blocks(read_blocks(self, X, self._ranks_all()))
+        self._check_parameters()
         data = validate_binary(self, X, y, sample_weight)
         if not self._linear() and not self._precomputed():
             data = merged(data)
-        threshold, ranked = self._threshold(data)
+        ranked = data.negative
+        if self._ranks_all():
+            ranked = np.concatenate([data.positive, data.negative])
+        totals = (float(data.weight[rows].sum()) for rows in (data.positive, data.negative))
+        threshold = self._threshold(*totals)
         terms = (data.positive, ranked, data.weight, float(self.C), LOSSES[self.loss], threshold)
         if self._linear():
             problem: Any = TopProblem(as_rows(data.X), *terms)
-            problem.start = self._last_model(data)
+            problem.start = self._last_model()
         else:
             problem = self._kernel_problem(data, terms)
-        solution, certificate, n_iter = solve(self, problem)
-        self.classes_ = data.classes
-        self._keep_model(solution, data)
+        solved = solve(self, problem)
+        self._keep(data.classes, problem, *solved, data.X)
+        return self
+
+    def _check_parameters(self, in_blocks: bool = False) -> None:
+        check_number("C", self.C, above=0.0)
+        check_choice("loss", self.loss, LOSSES)
+        check_number("cache_size", self.cache_size, above=0.0)
+        if in_blocks and not self._linear():
+            raise ValueError(
+                f"kernel={self.kernel!r}, solver={self.solver!r} needs all rows in memory: rows "
+                "in blocks take kernel='linear' and solver='auto'."
+            )
+
+    def _fit_blocks(self, data: BlockData) -> Self:
+        summary = data.summary
+        positive_weight = float(summary.positive_weight.sum())
+        threshold = self._threshold(positive_weight, summary.negative_weight)
+        problem = data.problem(float(self.C), LOSSES[self.loss], threshold)
+        problem.start = self._last_model()
+        solved = solve(self, problem)
+        self._keep(data.classes, problem, *solved)
+        return self
+
+    def _keep(
+        self,
+        classes: np.ndarray,
+        problem: Any,
+        solution: Solution | KernelSolution,
+        certificate: Certificate,
+        n_iter: int,
+        X: Any = None,
+    ) -> None:
+        """Store what was learned."""
+        self.classes_ = classes
+        self._keep_model(solution, X)
         if self.warm_start and isinstance(problem, KernelTopProblem):
             self._rows = problem.rows
         self._offset_ = self._offset(solution, problem)
         if "coef_" in vars(self):
             self.intercept_ = np.array([-self._offset_])
-        self.certificate_: Certificate = certificate
+        self.certificate_ = certificate
         self.n_iter_ = n_iter
         if certificate.status == "converged" and not self._nonzero(solution):
             warnings.warn(
                 f"{type(self).__name__} collapsed: the zero model is optimal within tol. "
                 + self._collapsed(solution.top_negative),
                 CollapsedWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
-        return self
 
     def _linear(self) -> bool:
         return (
@@ -187,9 +237,9 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
             digest.update(np.ascontiguousarray(part).data.cast("B"))
         return digest.hexdigest()
 
-    def _last_model(self, data: BinaryData) -> np.ndarray | None:
+    def _last_model(self) -> np.ndarray | None:
         w = vars(self).get("coef_")
-        if not self.warm_start or w is None or w.shape[1] != data.X.shape[1]:
+        if not self.warm_start or w is None or w.shape[1] != self.n_features_in_:
             return None
         return w[0]
 
@@ -198,7 +248,7 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
         w = solution.w if isinstance(solution, Solution) else solution.coefficients
         return bool(w.any())
 
-    def _keep_model(self, solution: Solution | KernelSolution, data: BinaryData) -> None:
+    def _keep_model(self, solution: Solution | KernelSolution, X: Any) -> None:
         for name in ("coef_", "intercept_", "support_", "dual_coef_", "support_vectors_"):
             if name in vars(self):
                 delattr(self, name)
@@ -213,9 +263,9 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
         if self._kernel is None:
             self.support_vectors_ = np.empty((0, 0))
         else:
-            self.support_vectors_ = data.X[self.support_]
+            self.support_vectors_ = X[self.support_]
         if isinstance(self.kernel, str) and self.kernel == "linear":
-            self.coef_ = as_rows(data.X).combine(c)[None, :]
+            self.coef_ = as_rows(X).combine(c)[None, :]
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Score minus threshold of every row.

@@ -37,6 +37,15 @@ _WANTED: dict[str, tuple[tuple[type, ...], Callable[[Any], bool], str]] = {
 _RULES = {"fpr": threshold_for_fpr, "precision": threshold_for_precision}
 
 
+def tie_message(left_out: int, taken: int) -> str:
+    """Say that a tie at the cut left rows out."""
+    return (
+        f"{left_out} rows were left out although their score equals the last of the {taken} "
+        "taken. Earlier rows of the batch went first; a finer score or another list length "
+        "avoids the tie."
+    )
+
+
 def _is_per_row(value: Any, n: int) -> bool:
     if isinstance(value, str | bytes | dict):
         return False
@@ -224,7 +233,7 @@ class BudgetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         counts = self._counting_rows(y, fit_params)
         positive = y == self._positive()
         target = y if is_classifier(self.estimator) else positive.astype(float)
-        fitted: dict[str, Any] = {}
+        threshold = None
         if cut not in _RULES:
             model = clone(self.estimator).fit(X, target, **fit_params)
         else:
@@ -237,7 +246,13 @@ class BudgetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                     f"fpr={wish} needs held-out negatives, and all {len(positive)} held-out rows "
                     f"are positive. Choose cv={self.cv!r} differently, or stratify the split."
                 )
-            fitted["threshold_"] = _RULES[cut](positive, scores, wish, self.confidence)
+            threshold = _RULES[cut](positive, scores, wish, self.confidence)
+        self._keep(model, threshold)
+        return self
+
+    def _keep(self, model: Any, threshold: float | None) -> None:
+        """Store the fitted scorer, what it tells of the features, and the threshold."""
+        fitted: dict[str, Any] = {} if threshold is None else {"threshold_": threshold}
         self.estimator_ = model
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(model, name):
@@ -245,7 +260,6 @@ class BudgetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         for name in ("threshold_", "n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)
         self.__dict__.update(fitted)
-        return self
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores, minus the threshold where one was learned.
@@ -286,15 +300,12 @@ class BudgetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         else:
             chosen, left_out = first_k(margin, self._places(len(margin)))
             if left_out:
-                warnings.warn(
-                    f"{left_out} rows were left out although their score equals the last of the "
-                    f"{int(chosen.sum())} taken. Earlier rows of the batch went first; a finer "
-                    "score or another list length avoids the tie.",
-                    UserWarning,
-                    stacklevel=2,
-                )
-        positive_index = int(self._positive() == self.classes_[1])
-        return self.classes_[np.where(chosen, positive_index, 1 - positive_index)]
+                warnings.warn(tie_message(left_out, int(chosen.sum())), UserWarning, stacklevel=2)
+        return self._labels_of_places()[chosen.astype(np.intp)]
+
+    def _labels_of_places(self) -> np.ndarray:
+        """Labels of a row that is not chosen and of one that is."""
+        return self.classes_ if self._positive() == self.classes_[1] else self.classes_[::-1]
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Which metadata goes to the scorer's ``fit`` and to the splitter.

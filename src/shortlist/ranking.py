@@ -17,8 +17,8 @@ from .metrics import pairwise_accuracy
 from .problems.kernels import KernelFunction, KernelMatrix, kernel_function
 from .problems.losses import LOSSES
 from .problems.operators import as_rows
-from .problems.pairs import PairProblem
-from .problems.spaces import KernelSpace, LinearSpace, Space
+from .problems.pairs import PairProblem, Pairs
+from .problems.spaces import KernelSpace, LinearSpace, Point, Space
 from .top import CollapsedWarning
 
 # Each is a space of models; see problems/spaces.py.
@@ -219,6 +219,17 @@ class RankSVM(BaseEstimator):
             self.max_rank_distance,
             bool(self.normalize),
         )
+        point = self._solve(problem)
+        if not self._linear:
+            support = np.flatnonzero(point.u)
+            self.support_ = used[support]
+            self.dual_coef_ = point.u[support]
+            if not precomputed:
+                self.support_vectors_ = X[support]
+        return self
+
+    def _solve(self, problem: Pairs) -> Point:
+        """Solve the problem and keep everything but the support of a kernel model."""
         if not problem.n_pairs:
             raise ValueError(
                 "There is no pair to order: y is constant in every group of qid (rows of "
@@ -227,18 +238,16 @@ class RankSVM(BaseEstimator):
         point, certificate, n_iter = solve(self, problem)
         if not point.u.any():
             self._warn_collapsed()
-        if self.kernel == "linear":
+        if self._linear:
             self.coef_ = point.u
-        else:
-            support = np.flatnonzero(point.u)
-            self.support_ = used[support]
-            self.dual_coef_ = point.u[support]
-            if not precomputed:
-                self.support_vectors_ = X[support]
         self.n_pairs_ = problem.n_pairs
         self.certificate_: Certificate = certificate
         self.n_iter_ = n_iter
-        return self
+        return point
+
+    @property
+    def _linear(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "linear"
 
     @property
     def _precomputed(self) -> bool:
@@ -253,7 +262,7 @@ class RankSVM(BaseEstimator):
             check_number("max_rank_distance", self.max_rank_distance, least=1, integer=True)
 
     def _space(self, X: Any, used: np.ndarray, weight: np.ndarray) -> Space:
-        if isinstance(self.kernel, str) and self.kernel == "linear":
+        if self._linear:
             return LinearSpace(as_rows(X))
         if self._precomputed:
             if self.n_features_in_ < len(used) or X.shape[1] != self.n_features_in_:
@@ -279,7 +288,7 @@ class RankSVM(BaseEstimator):
             "score. Either the features do not tell the rows of a group apart on average, "
             "or C is too small to be told from zero: raise C or scale the features.",
             CollapsedWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
 
     def predict(self, X: Any) -> np.ndarray:
@@ -304,7 +313,7 @@ class RankSVM(BaseEstimator):
             dtype=ROW_DTYPES,
             reset=False,
         )
-        if isinstance(self.kernel, str) and self.kernel == "linear":
+        if self._linear:
             return as_rows(X).scores(self.coef_)
         if self._precomputed:
             return X[:, self.support_].astype(np.float64) @ self.dual_coef_

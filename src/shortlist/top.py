@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from ._fit import BinaryData, check_choice, check_number
+from ._fit import check_choice, check_number
 from ._top_classifier import CollapsedWarning, TopClassifier
 from .certificate import Check
 from .problems.kernels import KernelFunction
 from .problems.losses import LOSSES
+from .problems.sweeps import ArrayScores
 from .problems.thresholds import SurrogateQuantile, TopMean
 from .solvers.solution import KernelSolution, Solution
 
@@ -185,8 +186,8 @@ class TopPush(TopClassifier):
         )
         self.k = k
 
-    def _threshold(self, data: BinaryData) -> tuple[TopMean, np.ndarray]:
-        return TopMean(top_count(self.k, data.weight[data.negative])), data.negative
+    def _threshold(self, positive_weight: float, negative_weight: float) -> TopMean:
+        return TopMean(top_count(self.k, np.array([negative_weight])))
 
     def _offset(self, solution: Solution | KernelSolution, problem: Any) -> float:
         self.threshold_ = solution.threshold + _ON_THRESHOLD * solution.score_scale
@@ -378,26 +379,29 @@ class PatMat(TopClassifier):
         self.theta = theta
         self.cutoff = cutoff
 
-    def _threshold(self, data: BinaryData) -> tuple[SurrogateQuantile, np.ndarray]:
+    def _ranks_all(self) -> bool:
+        check_choice("quantile", self.quantile, ("negatives", "all"))
+        return self.quantile == "all"
+
+    def _threshold(self, positive_weight: float, negative_weight: float) -> SurrogateQuantile:
         check_number("tau", self.tau, above=0.0, below=1.0)
         check_number("theta", self.theta, above=0.0)
-        check_choice("quantile", self.quantile, ("negatives", "all"))
         check_choice("cutoff", self.cutoff, ("quantile", "surrogate"))
-        rows = data.negative
-        if self.quantile == "all":
-            rows = np.concatenate([data.positive, data.negative])
-        mass = float(self.tau) * float(data.weight[rows].sum())
-        return SurrogateQuantile(LOSSES[self.loss], float(self.theta), mass), rows
+        total = negative_weight + (positive_weight if self._ranks_all() else 0.0)
+        return SurrogateQuantile(LOSSES[self.loss], float(self.theta), float(self.tau) * total)
 
     def _offset(self, solution: Solution | KernelSolution, problem: Any) -> float:
         self.threshold_ = float(solution.threshold)
         if isinstance(solution, KernelSolution):
-            scores = solution.scores[problem.negative]
+            scores: Any = ArrayScores(
+                solution.scores[problem.negative], problem.negative_weight, problem.threshold
+            )
         else:
-            scores = problem.rows.scores(solution.w)[problem.negative]
-        self.quantile_ = empirical_cut(
-            scores, problem.negative_weight, problem.threshold.mass, self.threshold_
-        )
+            scores = solution.scores
+        # No row of the zero model fits: all are tied.
+        self.quantile_ = self.threshold_
+        if scores is not None:
+            self.quantile_ = scores.cut(problem.threshold.mass, self.threshold_)
         return self.quantile_ if self.cutoff == "quantile" else self.threshold_
 
     def _collapsed(self, row: int) -> str:
@@ -406,24 +410,6 @@ class PatMat(TopClassifier):
             f"against the positives is row {row}. A larger tau or C, a smaller theta, "
             "scaled features or a kernel may help."
         )
-
-
-def empirical_cut(scores: np.ndarray, weight: np.ndarray, mass: float, highest: float) -> float:
-    """Return a cut with at most weight `mass` above it, and no more rows could be.
-
-    Tied rows stay together. Returns `highest` where not even the top row fits.
-    """
-    order = np.argsort(-scores, kind="stable")
-    s, above = scores[order], np.cumsum(weight[order])
-    # The tolerance keeps 0.1 * 30 at 3, not at 2 through rounding.
-    fits = int(np.searchsorted(above, mass * (1.0 + 1e-12), side="right"))
-    # Scores that differ by rounding only are tied.
-    tie = 1e-9 * float(np.abs(s).max())
-    while 0 < fits < len(s) and s[fits - 1] - s[fits] <= tie:
-        fits -= 1
-    if fits == 0:
-        return max(highest, float(s[0]) + tie)
-    return 0.5 * float(s[fits - 1] + s[fits])
 
 
 def top_count(k: Any, weight: np.ndarray, what: str = "negatives") -> float:

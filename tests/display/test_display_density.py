@@ -9,9 +9,9 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import cross_validate
 
+from shortlist._density import binned_density, class_densities
 from shortlist.budget import BudgetClassifier
 from shortlist.display import ScoreDensityDisplay
-from shortlist.display.density import binned_density
 
 
 @pytest.mark.parametrize("n", [5, 200, 20_000])
@@ -42,6 +42,21 @@ def test_both_areas_are_one_whatever_the_scores(data, scale, shift):
         density = getattr(display, side)
         assert np.all(density >= 0)
         assert trapezoid(density, display.grid) == pytest.approx(1, rel=0.02)
+
+
+@given(
+    data=ugly,
+    counts=st.lists(st.integers(0, 3), min_size=12, max_size=12),
+    scale=st.sampled_from([1e-12, 1.0, 1e200]),
+)
+def test_a_weight_is_a_multiplicity(data, counts, scale):
+    y, scores = (np.array(part) for part in zip(*data, strict=True))
+    counts = np.array(counts[: len(y)])
+    y[:2], counts[:2] = [True, False], [1, 2]
+    weighted = class_densities(y, scores * scale, counts.astype(float))
+    repeated = class_densities(np.repeat(y, counts), np.repeat(scores * scale, counts))
+    for one, other in zip(weighted, repeated, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-9 * np.abs(other).max())
 
 
 def test_shares_above_the_threshold():

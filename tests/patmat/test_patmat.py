@@ -10,8 +10,7 @@ from kernel_data import random_data
 from oracles.patmat import quantile_by_bisection
 from shortlist import CollapsedWarning, PatMat
 from shortlist.problems.losses import LOSSES
-from shortlist.problems.thresholds import SurrogateQuantile
-from shortlist.top import empirical_cut
+from shortlist.problems.thresholds import SurrogateQuantile, empirical_cut
 
 
 @parametrize_with_checks(

@@ -69,7 +69,7 @@ def test_weights_are_multiplicities(table, kernel):
     X, y, qid = table
     weight = np.random.default_rng(1).integers(0, 3, len(y))
     rows = np.repeat(np.arange(len(y)), weight)
-    options = {"kernel": kernel, "max_rank_distance": 3}
+    options = {"kernel": kernel, "max_rank_distance": 3, "tol": 1e-8}
     a = RankSVM(**options).fit(X, y, qid=qid, sample_weight=weight)
     b = RankSVM(**options).fit(X[rows], y[rows], qid=qid[rows])
     np.testing.assert_allclose(a.predict(X), b.predict(X), rtol=1e-6, atol=1e-8)

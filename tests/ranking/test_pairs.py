@@ -10,7 +10,7 @@ from shortlist import _core
 from shortlist.problems.losses import LOSSES
 from shortlist.problems.operators import as_rows
 from shortlist.problems.pairs import PairProblem, plan_pairs
-from shortlist.problems.spaces import LinearSpace
+from shortlist.problems.spaces import LinearSpace, Point
 
 
 def make_problem(y, group=None, weight=None, max_rank_distance=None, **options):
@@ -20,6 +20,11 @@ def make_problem(y, group=None, weight=None, max_rank_distance=None, **options):
     space = LinearSpace(as_rows(np.zeros((len(y), 1))))
     arguments = {"C": 1.0, "loss": LOSSES["hinge"], "normalize": False, **options}
     return PairProblem(space, y, group, weight, max_rank_distance=max_rank_distance, **arguments)
+
+
+def scored(problem, f):
+    """A model with given scores."""
+    return Point(problem.space, np.zeros(problem.space.size), f)
 
 
 def check_sums(problem, f, width, values):
@@ -98,9 +103,10 @@ def test_laplacian_is_the_second_derivative():
     random = np.random.default_rng(1)
     problem = make_problem(random.integers(0, 4, 30), weight=random.integers(1, 4, 30))
     f, direction, h = random.normal(size=30), random.normal(size=30), 1e-6
-    up, down = (problem.sums(f + s * h * direction, 0.5).net for s in (1, -1))
-    degree = problem.sums(f, 0.5).degree
-    product = problem.laplacian(f, 0.5, degree, direction)
+    up, down = (problem.sums(scored(problem, f + s * h * direction), 0.5).net for s in (1, -1))
+    degree = problem.sums(scored(problem, f), 0.5).degree
+    product = problem.laplacian(f, 0.5, direction, degree)
+    np.testing.assert_allclose(problem.laplacian(f, 0.5, direction), product, rtol=1e-12)
     np.testing.assert_allclose(product, (down - up) / (2 * h), rtol=1e-4, atol=1e-4)
 
 

@@ -13,8 +13,8 @@ from shortlist.certificate import Monitor
 from shortlist.problems.kernels import KernelMatrix
 from shortlist.problems.losses import LOSSES
 from shortlist.problems.operators import as_rows
-from shortlist.problems.pairs import PairProblem
-from shortlist.problems.spaces import KernelSpace, LinearSpace
+from shortlist.problems.pairs import PairProblem, dual_value, primal_value
+from shortlist.problems.spaces import KernelSpace, LinearSpace, Point
 from shortlist.solvers import find_solver, pair_curvature
 
 # The package exports the function of the same name.
@@ -70,11 +70,9 @@ def test_newton_reaches_the_optimum(loss, case):
     slack = 1e-6 * abs(best) + 1e-9
     assert certificate.dual <= best + slack
     assert best - slack <= certificate.primal <= best + 2e-6 * abs(best) + slack
-    sums = problem.sums(X @ point.u, 1.0 if loss == "hinge" else np.inf)
-    fresh = LinearSpace(as_rows(X))
-    assert problem.primal(type(point)(fresh, point.u), sums) == pytest.approx(
-        certificate.primal, rel=1e-9, abs=1e-12
-    )
+    fresh = Point(LinearSpace(as_rows(X)), point.u)
+    sums = problem.sums(fresh, 1.0 if loss == "hinge" else np.inf)
+    assert primal_value(problem, sums) == pytest.approx(certificate.primal, rel=1e-9, abs=1e-12)
 
 
 @settings(max_examples=25, deadline=None)
@@ -93,12 +91,12 @@ def test_frank_wolfe_gap_is_the_duality_gap():
     problem = make_problem(X, X[:, 0] + random.normal(size=60), C=0.1)
     _, certificate = solve(problem, "fw", tol=1e-4, max_iter=5000)
     assert certificate.status == "converged"
-    vertex_only = problem.sums(np.zeros(60), 1.0)
-    model = problem.lift(vertex_only.vertex)
+    vertex_only = problem.sums(problem.zero(), 1.0)
+    model = vertex_only.vertex_model()
     # One full step from zero: alpha is the vertex, so h can be written down.
-    sums = problem.sums(model.f, 1.0)
+    sums = problem.sums(model, 1.0)
     h = sums.violated - vertex_only.violated - float((sums.vertex - vertex_only.vertex) @ model.f)
-    gap = problem.primal(model, sums) - (vertex_only.violated - 0.5 * model.dot(model))
+    gap = primal_value(problem, sums) - (vertex_only.violated - 0.5 * model.dot(model))
     assert h == pytest.approx(gap, rel=1e-12)
 
 
@@ -106,12 +104,12 @@ def test_gap_is_half_the_squared_gradient_plus_the_rounding():
     random = np.random.default_rng(1)
     X = random.normal(size=(40, 3))
     problem = make_problem(X, random.normal(size=40))
-    point = problem.lift(0.01 * random.normal(size=40))
-    sums = problem.sums(point.f, 0.4)
-    model = problem.lift(sums.net)
+    point = Point(problem.space, X.T @ (0.01 * random.normal(size=40)))
+    sums = problem.sums(point, 0.4)
+    model = sums.model()
     gradient = point.plus(-1.0, model)
-    rounding = sums.hinge(point.f) - sums.slack(point.f)
-    gap = problem.primal(point, sums) - problem.dual(point, sums, model)
+    rounding = sums.hinge - sums.slack
+    gap = primal_value(problem, sums) - dual_value(problem, sums, model)
     assert gap == pytest.approx(0.5 * gradient.dot(gradient) + rounding, rel=1e-10)
     assert rounding >= 0.0
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "cells.hpp"
 #include "gaussian.hpp"
 #include "projections.hpp"
 #include "ranking.hpp"
@@ -52,6 +53,25 @@ void bind_csr(nb::module_& m) {
       "start"_a, "column"_a, "value"_a, "v"_a, "out"_a);
 }
 
+void bind_blocks(nb::module_& m) {
+  m.def(
+      "dense_scores",
+      [](nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu> rows, In<double> w,
+         Out<double> out) {
+        nb::gil_scoped_release release;
+        shortlist::dense_scores(rows.data(), rows.shape(0), rows.shape(1), w.data(), out.data());
+      },
+      "rows"_a, "w"_a, "out"_a);
+  m.def(
+      "cell_moments",
+      [](In<double> scores, std::optional<In<double>> weight, In<double> edges, OutMatrix out) {
+        nb::gil_scoped_release release;
+        shortlist::cell_moments(scores.data(), weight ? weight->data() : nullptr, scores.shape(0),
+                                edges.data(), out.shape(1), out.data());
+      },
+      "scores"_a, "weight"_a.none(), "edges"_a, "out"_a);
+}
+
 using InMatrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Starts = In<std::int64_t>;
 using Index = In<std::int32_t>;
@@ -94,6 +114,7 @@ void bind_active_set(nb::module_& m);  // active_set.cpp
 
 NB_MODULE(_core, m) {
   bind_active_set(m);
+  bind_blocks(m);
   bind_ranking(m);
   shortlist::bind_topk(m);
   bind_csr<double, std::int32_t>(m);

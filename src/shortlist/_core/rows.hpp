@@ -1,5 +1,5 @@
-// Products with compressed sparse rows whose values may be float32: sums are
-// always kept in double, so that a certificate is as honest as the data.
+// Products with rows whose values may be float32, sparse or dense: sums are always
+// kept in double, so that a certificate is as honest as the data.
 #pragma once
 
 #include <cstddef>
@@ -51,6 +51,26 @@ void csr_gram(const CsrView<V, I>& x, const double* v, double* out, std::size_t 
       double* row = out + static_cast<std::size_t>(x.column[p]) * n_columns;
       for (I q = p; q < end; ++q) row[x.column[q]] += scaled * static_cast<double>(x.value[q]);
     }
+  }
+}
+
+// out_i = x_i . w for dense float32 rows, converted as they are read. Eight sums, because
+// the compiler may not reorder one.
+inline void dense_scores(const float* x, std::size_t n_rows, std::size_t n_columns,
+                         const double* w, double* out) {
+  constexpr std::size_t width = 8;
+  const std::size_t whole = n_columns - n_columns % width;
+  for (std::size_t i = 0; i < n_rows; ++i, x += n_columns) {
+    double sum[width] = {};
+    for (std::size_t j = 0; j < whole; j += width) {
+      for (std::size_t l = 0; l < width; ++l) {
+        sum[l] += static_cast<double>(x[j + l]) * w[j + l];
+      }
+    }
+    double total = ((sum[0] + sum[1]) + (sum[2] + sum[3])) +
+                   ((sum[4] + sum[5]) + (sum[6] + sum[7]));
+    for (std::size_t j = whole; j < n_columns; ++j) total += static_cast<double>(x[j]) * w[j];
+    out[i] = total;
   }
 }
 

@@ -7,13 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.ndimage import gaussian_filter1d
 
+from shortlist._density import class_densities
 from shortlist.display._inputs import fold_scores, labelled_scores
 from shortlist.display._style import BLACK, BLUE, ORANGE, axes_or_new, finish, legend_above
 from shortlist.metrics._sample import check_positive, check_score
-
-_GRID = 1024
 
 
 class ScoreDensityDisplay:
@@ -206,15 +204,7 @@ class ScoreDensityDisplay:
                 f"y_true holds no {'negatives' if positive.all() else 'positives'}; give rows of "
                 "both classes to compare their scores."
             )
-        parts = scores[positive], scores[~positive]
-        widths = [_silverman(part) for part in parts]
-        # The last term keeps the grid resolvable when all scores are nearly or exactly equal.
-        largest = float(np.abs(scores).max()) or 1.0
-        margin = max(3 * max(widths), float(np.ptp(scores)) / 30, 1e-9 * largest)
-        grid = np.linspace(scores.min() - margin, scores.max() + margin, _GRID)
-        densities = [
-            binned_density(part, grid, width) for part, width in zip(parts, widths, strict=True)
-        ]
+        grid, *densities = class_densities(positive, scores)
         if threshold is None:
             return cls(grid, *densities)
         if taken is None:
@@ -280,44 +270,6 @@ class ScoreDensityDisplay:
         legend_above(ax, name)
         self.ax_, self.figure_ = ax, ax.figure
         return self
-
-
-def binned_density(scores: np.ndarray, grid: np.ndarray, width: float) -> np.ndarray:
-    """Gaussian kernel density on an even grid, in time O(n + grid).
-
-    Each score is shared between its two neighbours on the grid, then the counts
-    are smoothed. The width is at least one and a half cells, below which the
-    grid could not show the kernel.
-
-    Parameters
-    ----------
-    scores : ndarray
-        The sample, within the grid.
-    grid : ndarray
-        Even grid.
-    width : float
-        Standard deviation of the kernel.
-
-    Returns
-    -------
-    ndarray
-        Density at each grid point.
-    """
-    step = grid[1] - grid[0]
-    place = np.clip((scores - grid[0]) / step, 0, len(grid) - 1)
-    left = np.minimum(place.astype(int), len(grid) - 2)
-    share = place - left
-    counts = np.bincount(left, 1 - share, len(grid)) + np.bincount(left + 1, share, len(grid))
-    smooth = gaussian_filter1d(counts, max(width / step, 1.5), mode="constant", truncate=6)
-    return smooth / (len(scores) * step)
-
-
-def _silverman(scores: np.ndarray) -> float:
-    scale = float(np.abs(scores).max()) or 1.0
-    deviation = float(np.std(scores / scale))
-    low, high = np.quantile(scores / scale, [0.25, 0.75])
-    spread = min(deviation, float(high - low) / 1.34) or deviation
-    return 0.9 * scale * spread * len(scores) ** -0.2
 
 
 def _cut_of_predict(scores: np.ndarray, taken: np.ndarray, usual: float) -> float | None:

@@ -125,7 +125,7 @@ def check_positive(y_true: ArrayLike, pos_label: Any = None) -> NDArray[np.bool_
     y = column_or_1d(y_true)
     if y.size == 0:
         raise ValueError("y_true is empty; at least one row is needed.")
-    labels = _labels(y)
+    labels = distinct_labels(y)
     if pos_label is None:
         numeric = all(isinstance(label, Real | np.bool_) for label in labels)
         if not numeric or not (set(labels) <= {0, 1} or set(labels) <= {-1, 1}):
@@ -143,7 +143,7 @@ def check_positive(y_true: ArrayLike, pos_label: Any = None) -> NDArray[np.bool_
     return np.asarray(y == found[0], dtype=bool) if found else np.zeros(len(y), dtype=bool)
 
 
-def _labels(y: NDArray[Any]) -> list[Any]:
+def distinct_labels(y: NDArray[Any]) -> list[Any]:
     """Return the one or two distinct labels in O(n), without sorting the rows."""
     if y.dtype.kind == "O":
         try:

@@ -115,13 +115,13 @@ def budget_curve(
     >>> curve.hits
     array([1. , 1.5, 2. , 2. ])
     """
-    return _curve(check_sample(y_true, y_score, sample_weight, pos_label))
+    sample = check_sample(y_true, y_score, sample_weight, pos_label)
+    return curve_at(_every_length(sample), tie_blocks(sample))
 
 
-def _curve(sample: Sample) -> BudgetCurve:
-    k = _every_length(sample)
-    blocks = tie_blocks(sample)
-    hits = _hits_at(k, blocks)
+def curve_at(k: np.ndarray, blocks: Blocks) -> BudgetCurve:
+    """Return the curve at the given list lengths."""
+    hits = hits_at(k, blocks)
     precision = hits / k
     positives = float(blocks.positive.sum())
     if positives == 0:
@@ -137,7 +137,7 @@ def _every_length(sample: Sample) -> np.ndarray:
     return np.cumsum(sample.weight[np.argsort(sample.score)[::-1]])
 
 
-def _hits_at(lengths: np.ndarray, blocks: Blocks) -> FloatArray:
+def hits_at(lengths: np.ndarray, blocks: Blocks) -> FloatArray:
     """Return the expected hits: they grow linearly inside a block."""
     size = blocks.positive + blocks.negative
     filled = size > 0
@@ -204,7 +204,7 @@ def budget_band(
     recall = np.empty_like(precision)
     draws = resamples(sample, [sample.score], n_resamples, generator(random_state))
     for row, (blocks,) in enumerate(draws):
-        hits = _hits_at(lengths, blocks)
+        hits = hits_at(lengths, blocks)
         precision[row] = hits / lengths
         recall[row] = hits / blocks.positive.sum()
     tail = 0.5 * (1 - confidence)

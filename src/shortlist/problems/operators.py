@@ -90,6 +90,9 @@ class DenseRows:
         if self._wide:
             return self._X @ w
         out = np.empty(self.n_rows)
+        if self._X.dtype == np.float32 and self._X.flags.c_contiguous:
+            _core.dense_scores(self._X, w, out)
+            return out
         for part, block in self._blocks():
             out[part] = block @ w
         return out

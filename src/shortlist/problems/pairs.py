@@ -15,12 +15,13 @@ squared hinge (:math:`\kappa = 2, \mu = \infty`) or of a hinge rounded on a widt
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 
 from .. import _core
 from .losses import Loss
-from .spaces import Point, Space
+from .spaces import FeatureSpace, Point, Space
 
 _UPPER, _LOWER = 1, 2
 
@@ -117,12 +118,95 @@ def _segments(segment: np.ndarray, key: np.ndarray, role: np.ndarray, row: np.nd
     )
 
 
+class ModelSums(Protocol):
+    r"""Sums over the violated pairs of a model, wherever its rows are.
+
+    The dual point that the model proposes is :math:`\alpha`; :math:`A^T\alpha` are its sums
+    per row.
+    """
+
+    point: Point
+    width: float
+    violated: float
+    total: float
+
+    @property
+    def hinge(self) -> float:
+        """Sum of the hinge losses."""
+
+    @property
+    def slack(self) -> float:
+        """Sum of alpha times z."""
+
+    @property
+    def curved_pairs(self) -> float:
+        """Twice the weight of the pairs whose loss is curved here."""
+
+    def along(self, step: Point) -> float:
+        """Return the inner product of the proposed dual point's model with `step`."""
+
+    def model(self) -> Point:
+        """Return the model of the proposed dual point."""
+
+    def curved_model(self) -> Point:
+        """Return the part of that model that comes from curved pairs."""
+
+    def vertex_model(self) -> Point:
+        """Return the model of the vertex: every violated pair at its weight."""
+
+
+class Pairs(Protocol):
+    """A pair problem as solvers see it: everything per row stays inside."""
+
+    space: Any
+    loss: Loss
+    n_pairs: float
+
+    @property
+    def freedom(self) -> float:
+        """Degrees of freedom of a model."""
+
+    @property
+    def value_at_zero(self) -> float:
+        """Primal value of the zero model."""
+
+    def zero(self) -> Point:
+        """Return the zero model."""
+
+    def sums(self, point: Point, width: float) -> Any:
+        """Return the :class:`ModelSums`, with the hinge rounded on `width`."""
+
+    def bend(self, sums: Any, step: Point) -> tuple[Point, float]:
+        """Return the second derivative of the loss times `step`, and its product with it."""
+
+    def sample(self, count: int) -> PairProblem:
+        """Return the problem of about `count` of the rows, in memory."""
+
+
+def primal_value(problem: Pairs, sums: ModelSums) -> float:
+    """Objective of the model of `sums`."""
+    loss = sums.hinge if problem.loss.bounded else 0.5 * sums.slack
+    return 0.5 * sums.point.dot(sums.point) + loss
+
+
+def dual_value(problem: Pairs, sums: ModelSums, model: Point) -> float:
+    """Dual value of the proposed point, whose own model is `model`."""
+    conjugate = 0.0 if problem.loss.bounded else 0.5 * sums.slack
+    return sums.total - conjugate - 0.5 * model.dot(model)
+
+
 @dataclass(frozen=True)
 class PairSums:
-    r"""Sums over the violated pairs at some scores.
+    r"""The sums where the rows are at hand; see :class:`ModelSums`.
 
     Attributes
     ----------
+    point : Point
+        The model.
+    width : float
+        Width of the rounded hinge.
+    weight : ndarray
+        Multiplicity of every row.
     vertex : ndarray
         :math:`A^T s` for the vertex :math:`s_{ij} = c_{ij} [z_{ij} > 0]`.
     violated : float
@@ -137,6 +221,9 @@ class PairSums:
         Weight of the partners of every row whose loss is curved here.
     """
 
+    point: Point
+    width: float
+    weight: np.ndarray
     vertex: np.ndarray
     violated: float
     net: np.ndarray
@@ -144,13 +231,39 @@ class PairSums:
     curved: np.ndarray
     degree: np.ndarray
 
-    def hinge(self, f: np.ndarray) -> float:
-        """Sum of the hinge losses, given the scores."""
-        return self.violated - float(self.vertex @ f)
+    @property
+    def hinge(self) -> float:
+        """Sum of the hinge losses."""
+        return self.violated - float(self.vertex @ self.point.f)
 
-    def slack(self, f: np.ndarray) -> float:
-        """Sum of alpha times z, given the scores."""
-        return self.total - float(self.net @ f)
+    @property
+    def slack(self) -> float:
+        """Sum of alpha times z."""
+        return self.total - float(self.net @ self.point.f)
+
+    @property
+    def curved_pairs(self) -> float:
+        """Twice the weight of the pairs whose loss is curved here."""
+        return float(self.weight @ self.degree)
+
+    def along(self, step: Point) -> float:
+        """Return the inner product of the proposed dual point's model with `step`."""
+        return float(self.net @ step.f)
+
+    def model(self) -> Point:
+        """Return the model of the proposed dual point."""
+        return self._lift(self.net)
+
+    def curved_model(self) -> Point:
+        """Return the part of that model that comes from curved pairs."""
+        return self._lift(self.curved)
+
+    def vertex_model(self) -> Point:
+        """Return the model of the vertex."""
+        return self._lift(self.vertex)
+
+    def _lift(self, v: np.ndarray) -> Point:
+        return Point(self.point.space, self.point.space.lift(v))
 
 
 class PairProblem:
@@ -197,13 +310,14 @@ class PairProblem:
         self.plan = plan_pairs(y, group, max_rank_distance)
         self.c = 1.0
         self.n_pairs = 0.0
+        self.compared = 0.0
         if len(self.plan.row):
             f, vertex, net, curved, degree = np.zeros((5, len(y)))
             self.n_pairs, _ = _core.violation_sums(
                 *self.plan.arrays, weight, f, np.inf, vertex, net, curved, degree
             )
-            compared = float(weight[degree > 0.0].sum())
-            self.c = C * compared / self.n_pairs if normalize else C
+            self.compared = float(weight[degree > 0.0].sum())
+            self.c = pair_weight(C, self.compared, self.n_pairs, normalize)
 
     @property
     def offers(self) -> frozenset[str]:
@@ -211,6 +325,12 @@ class PairProblem:
         return frozenset(
             {"sum over pairs"} | ({"sum over hinged pairs"} if self.loss.bounded else set())
         )
+
+    @property
+    def freedom(self) -> float:
+        """Degrees of freedom of a model: features, or rows with a kernel."""
+        linear = isinstance(self.space, FeatureSpace)
+        return self.space.size if linear else float(self.weight.sum())
 
     def take(self, index: np.ndarray) -> PairProblem:
         """Return the problem of some rows, its pairs weighing as much as all of them."""
@@ -224,9 +344,18 @@ class PairProblem:
             self.max_rank_distance,
             normalize=False,
         )
-        if part.n_pairs:
-            part.c = self.value_at_zero / part.n_pairs
-        return part
+        return part.weighing(self.value_at_zero)
+
+    def weighing(self, value: float) -> PairProblem:
+        """Give the pairs this weight in all, and return the problem."""
+        if self.n_pairs:
+            self.c = value / self.n_pairs
+        return self
+
+    def sample(self, count: int) -> PairProblem:
+        """Return the problem of about `count` of the rows; of all where there are no more."""
+        rows = sample_rows(self.group, count)
+        return self if len(rows) == len(self.y) else self.take(rows)
 
     @property
     def value_at_zero(self) -> float:
@@ -237,16 +366,13 @@ class PairProblem:
         """Return the zero model."""
         return Point(self.space, np.zeros(self.space.size), np.zeros(self.space.n_rows))
 
-    def lift(self, v: np.ndarray) -> Point:
-        """Return the model of a dual point, given as its sums per row."""
-        return Point(self.space, self.space.lift(v))
-
     def curvature(self, width: float) -> float:
         """Second derivative of the loss inside the curved zone of this width."""
         return 1.0 / width if self.loss.bounded else 1.0 / self.loss.ridge
 
-    def sums(self, f: np.ndarray, width: float) -> PairSums:
-        """Sum over the pairs at scores `f`, with the hinge rounded on `width`."""
+    def sums(self, point: Point, width: float) -> PairSums:
+        """Sum over the pairs at a model, with the hinge rounded on `width`."""
+        f = point.f
         vertex, net, curved, degree = np.zeros((4, len(f)))
         violated, total = _core.violation_sums(
             *self.plan.arrays, self.weight, f, width, vertex, net, curved, degree
@@ -255,7 +381,17 @@ class PairProblem:
         slope = self.c * self.curvature(width)
         net *= slope
         curved *= slope
-        return PairSums(vertex, self.c * violated, net, slope * total, curved, degree)
+        return PairSums(
+            point,
+            width,
+            self.weight,
+            vertex,
+            self.c * violated,
+            net,
+            slope * total,
+            curved,
+            degree,
+        )
 
     def partners(self, f: np.ndarray, width: float, values: np.ndarray) -> np.ndarray:
         """Weighted sum of `values` over the partners counted in ``degree``."""
@@ -272,20 +408,47 @@ class PairProblem:
         return out
 
     def laplacian(
-        self, f: np.ndarray, width: float, degree: np.ndarray, values: np.ndarray
+        self, f: np.ndarray, width: float, values: np.ndarray, degree: np.ndarray | None = None
     ) -> np.ndarray:
-        """Product of the second derivative of the loss in `f` with `values`."""
+        """Product of the second derivative of the loss in `f` with `values`.
+
+        `degree` is that of the sums at `f`; without it a further column finds it.
+        """
         column = (slice(None),) + (None,) * (values.ndim - 1)
-        out = degree[column] * values - self.partners(f, width, values)
+        if degree is None:
+            both = self.partners(f, width, np.column_stack([np.ones(len(f)), values]))
+            degree, partners = both[:, 0], both[:, 1:].reshape(values.shape)
+        else:
+            partners = self.partners(f, width, values)
+        out = degree[column] * values - partners
         out *= (self.c * self.curvature(width) * self.weight)[column]
         return out
 
-    def primal(self, point: Point, sums: PairSums) -> float:
-        """Objective of a model."""
-        loss = sums.hinge(point.f) if self.loss.bounded else 0.5 * sums.slack(point.f)
-        return 0.5 * point.dot(point) + loss
+    def bend(self, sums: PairSums, step: Point) -> tuple[Point, float]:
+        """Return the second derivative of the loss times `step`, and its product with it."""
+        curved = self.laplacian(sums.point.f, sums.width, step.f, sums.degree)
+        return Point(self.space, self.space.lift(curved)), float(curved @ step.f)
 
-    def dual(self, point: Point, sums: PairSums, model: Point) -> float:
-        """Dual value of the point proposed at `point`, whose own model is `model`."""
-        conjugate = 0.0 if self.loss.bounded else 0.5 * sums.slack(point.f)
-        return sums.total - conjugate - 0.5 * model.dot(model)
+
+def pair_weight(C: float, compared: float, n_pairs: float, normalize: bool) -> float:
+    """Weight of one pair: C, or a share of C times the rows that are compared."""
+    return C * compared / n_pairs if normalize else C
+
+
+def small_groups(n_rows: int, n_groups: int, count: int) -> bool:
+    """Whether `count` rows are best drawn as whole groups: pairs lie inside groups."""
+    return n_rows / n_groups <= count / 10
+
+
+def sample_rows(group: np.ndarray, count: int, whole: bool | None = None) -> np.ndarray:
+    """Draw about `count` rows with many pairs among them: whole groups where they are small."""
+    n = len(group)
+    if n <= count:
+        return np.arange(n)
+    random = np.random.default_rng(0)
+    n_groups = int(group.max()) + 1
+    if small_groups(n, n_groups, count) if whole is None else whole:
+        chosen = np.zeros(n_groups, dtype=bool)
+        chosen[random.permutation(n_groups)[: max(1, round(n_groups * count / n))]] = True
+        return np.flatnonzero(chosen[group])
+    return np.sort(random.choice(n, size=count, replace=False))

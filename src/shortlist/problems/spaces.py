@@ -8,7 +8,7 @@ pairwise feature is another space.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -38,11 +38,15 @@ class Space(Protocol):
 
 
 class Point:
-    """A model with the scores of the training rows, computed when first asked for."""
+    """A model with the scores of the training rows, computed when first asked for.
+
+    The space is a :class:`Space`, or a bare :class:`FeatureSpace` where nobody asks for
+    scores.
+    """
 
     __slots__ = ("_f", "space", "u")
 
-    def __init__(self, space: Space, u: np.ndarray, f: np.ndarray | None = None) -> None:
+    def __init__(self, space: Any, u: np.ndarray, f: np.ndarray | None = None) -> None:
         self.space = space
         self.u = u
         self._f = f
@@ -73,8 +77,28 @@ class Point:
         return self.space.inner(self, other)
 
 
-class LinearSpace:
-    """Weights of the features.
+class FeatureSpace:
+    """Weights of the features, wherever the training rows are.
+
+    Parameters
+    ----------
+    n_rows : int
+        Number of training rows.
+    size : int
+        Number of features.
+    """
+
+    def __init__(self, n_rows: int, size: int) -> None:
+        self.n_rows = n_rows
+        self.size = size
+
+    def inner(self, p: Point, q: Point) -> float:
+        """Return the inner product of two models."""
+        return float(p.u @ q.u)
+
+
+class LinearSpace(FeatureSpace):
+    """Weights of the features, with the training rows at hand.
 
     Parameters
     ----------
@@ -83,9 +107,8 @@ class LinearSpace:
     """
 
     def __init__(self, rows: Rows) -> None:
+        super().__init__(rows.n_rows, rows.n_features)
         self.rows = rows
-        self.n_rows = rows.n_rows
-        self.size = rows.n_features
 
     def take(self, index: np.ndarray) -> LinearSpace:
         """Return the same space seen from some of the rows."""
@@ -98,10 +121,6 @@ class LinearSpace:
     def scores(self, u: np.ndarray) -> np.ndarray:
         """Return the scores of the training rows."""
         return self.rows.scores(u)
-
-    def inner(self, p: Point, q: Point) -> float:
-        """Return the inner product of two models."""
-        return float(p.u @ q.u)
 
 
 class KernelSpace:

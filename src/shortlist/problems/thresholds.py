@@ -19,6 +19,9 @@ import numpy as np
 
 from .losses import Loss
 
+# Scores that differ by this much, relative to the largest, differ by rounding only.
+TIE = 1e-9
+
 
 @dataclass(frozen=True)
 class TopMean:
@@ -173,3 +176,24 @@ class SurrogateQuantile:
 
 
 Threshold = TopMean | SurrogateQuantile
+
+
+def empirical_cut(
+    scores: np.ndarray, weight: np.ndarray, mass: float, highest: float, tie: float | None = None
+) -> float:
+    """Return a cut with at most weight `mass` above it, and no more rows could be.
+
+    Tied rows stay together: scores that differ by rounding only, or by `tie`. Returns
+    `highest` where not even the top row fits.
+    """
+    order = np.argsort(-scores, kind="stable")
+    s, above = scores[order], np.cumsum(weight[order])
+    # The tolerance keeps 0.1 * 30 at 3, not at 2 through rounding.
+    fits = int(np.searchsorted(above, mass * (1.0 + 1e-12), side="right"))
+    if tie is None:
+        tie = TIE * float(np.abs(s).max())
+    while 0 < fits < len(s) and s[fits - 1] - s[fits] <= tie:
+        fits -= 1
+    if fits == 0:
+        return max(highest, float(s[0]) + tie)
+    return 0.5 * float(s[fits - 1] + s[fits])

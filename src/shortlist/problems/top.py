@@ -14,11 +14,13 @@ Both sums run over the positives (:math:`\alpha`) and over the rows of the thres
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from .losses import Loss
 from .operators import Rows
+from .sweeps import ArrayScores, Candidates, Sweep, Wanted, highest
 from .thresholds import Threshold, TopMean
 
 # A capability, named in the error of the solver that needs it.
@@ -36,8 +38,64 @@ class RayMaximum:
     scale: float
 
 
-class TopTerms:
-    """Loss x threshold: what the problem is, however its scores come about.
+class TopObjective:
+    """Loss x threshold: both objectives, given scores.
+
+    Parameters
+    ----------
+    positive_weight : ndarray
+        Multiplicity of every row with a loss.
+    C : float
+        Weight of the loss against the norm.
+    loss : Loss
+        Loss of the positives.
+    threshold : Threshold
+        Threshold over the rows that rank.
+    threshold_at_zero : float
+        Threshold of the zero model.
+    """
+
+    def __init__(
+        self,
+        positive_weight: np.ndarray,
+        C: float,
+        loss: Loss,
+        threshold: Threshold,
+        threshold_at_zero: float,
+    ) -> None:
+        self.positive_weight = positive_weight
+        self.c = C * positive_weight
+        self.loss = loss
+        self.threshold = threshold
+        self.threshold_at_zero = threshold_at_zero
+
+    @property
+    def value_at_zero(self) -> float:
+        """Primal value of the zero model."""
+        return self.loss.total(np.full(len(self.c), self.threshold_at_zero), self.c)
+
+    def primal_at(self, w: np.ndarray, positive_scores: np.ndarray, t: float) -> float:
+        """Primal value of `w` for a known threshold."""
+        return 0.5 * float(w @ w) + self.loss.total(t - positive_scores, self.c)
+
+    def dual_along_ray(self, alpha: np.ndarray, squared_norm: float, penalty: float) -> RayMaximum:
+        """Maximise the dual along the ray of a feasible point, given its psi."""
+        linear = float(alpha.sum()) - penalty
+        quadratic = 0.5 * self.loss.ridge * float((alpha / self.c) @ alpha) + 0.5 * squared_norm
+        if linear <= 0.0:
+            return RayMaximum(0.0, 0.0)
+        scale = linear / (2.0 * quadratic) if quadratic > 0.0 else np.inf
+        if self.loss.bounded:
+            scale = min(scale, 1.0 / float((alpha / self.c).max()))
+        return RayMaximum(scale * linear - scale * scale * quadratic, scale)
+
+    def dual_ray(self, alpha: np.ndarray, w: np.ndarray, penalty: float = 0.0) -> RayMaximum:
+        """Maximise the dual along the ray of a feasible point whose model is `w`."""
+        return self.dual_along_ray(alpha, float(w @ w), penalty)
+
+
+class TopTerms(TopObjective):
+    """The objective over rows that are all at hand, however their scores come about.
 
     Parameters
     ----------
@@ -48,12 +106,8 @@ class TopTerms:
         in neither.
     weight : ndarray
         Multiplicity of every row.
-    C : float
-        Weight of the loss against the norm.
-    loss : Loss
-        Loss of the positives.
-    threshold : Threshold
-        Threshold over the rows `negative`.
+    C, loss, threshold
+        As in :class:`TopObjective`.
     """
 
     def __init__(
@@ -67,34 +121,10 @@ class TopTerms:
     ) -> None:
         self.positive = positive
         self.negative = negative
-        self.loss = loss
-        self.threshold = threshold
-        self.positive_weight = weight[positive]
         self.negative_weight = weight[negative]
-        self.c = C * self.positive_weight
+        at_zero = threshold.value(np.zeros(len(negative)), self.negative_weight)
+        super().__init__(weight[positive], C, loss, threshold, at_zero)
         self.cap = threshold.caps(self.negative_weight)
-
-    @property
-    def threshold_at_zero(self) -> float:
-        """Threshold of the zero model."""
-        return self.threshold.value(np.zeros(len(self.negative)), self.negative_weight)
-
-    @property
-    def value_at_zero(self) -> float:
-        """Primal value of the zero model."""
-        t = self.threshold_at_zero
-        return self.loss.total(np.full(len(self.c), t), self.c)
-
-    def dual_along_ray(self, alpha: np.ndarray, squared_norm: float, penalty: float) -> RayMaximum:
-        """Maximise the dual along the ray of a feasible point, given its psi."""
-        linear = float(alpha.sum()) - penalty
-        quadratic = 0.5 * self.loss.ridge * float((alpha / self.c) @ alpha) + 0.5 * squared_norm
-        if linear <= 0.0:
-            return RayMaximum(0.0, 0.0)
-        scale = linear / (2.0 * quadratic) if quadratic > 0.0 else np.inf
-        if self.loss.bounded:
-            scale = min(scale, 1.0 / float((alpha / self.c).max()))
-        return RayMaximum(scale * linear - scale * scale * quadratic, scale)
 
 
 class TopProblem(TopTerms):
@@ -125,7 +155,15 @@ class TopProblem(TopTerms):
     ) -> None:
         super().__init__(positive, negative, weight, C, loss, threshold)
         self.rows = rows
+        self.n_features = rows.n_features
+        self.capped = self.cap is not None
+        self.start_passes = 1
         self.start: np.ndarray | None = None
+
+    @cached_property
+    def positives(self) -> Rows:
+        """The rows with a loss."""
+        return self.rows.take(self.positive)
 
     @property
     def offers(self) -> frozenset[str]:
@@ -154,10 +192,29 @@ class TopProblem(TopTerms):
         t = self.threshold.value(negative_scores, self.negative_weight)
         return self.primal_at(w, positive_scores, t), t
 
-    def primal_at(self, w: np.ndarray, positive_scores: np.ndarray, t: float) -> float:
-        """Primal value of `w` for a known threshold."""
-        return 0.5 * float(w @ w) + self.loss.total(t - positive_scores, self.c)
+    def mean_difference(self) -> np.ndarray:
+        """Mean of the positives minus mean of the rows of the threshold."""
+        return self.signed_sum(
+            self.positive_weight / self.positive_weight.sum(),
+            self.negative_weight / self.negative_weight.sum(),
+        )
 
-    def dual_ray(self, alpha: np.ndarray, w: np.ndarray, penalty: float = 0.0) -> RayMaximum:
-        """Maximise the dual along the ray of a feasible point whose model is `w`."""
-        return self.dual_along_ray(alpha, float(w @ w), penalty)
+    def sweep(self, w: np.ndarray, wanted: Wanted) -> Sweep:
+        """Score every row once."""
+        positive_scores, scores = self.split_scores(w)
+
+        def candidates() -> Candidates:
+            new = scores > wanted.cut
+            new[wanted.known] = False
+            position = np.flatnonzero(new)
+            weight = self.negative_weight[position]
+            position = position[highest(scores[position], weight, wanted)]
+            rows = self.rows.take(self.negative[position])
+            return Candidates(position, scores[position], self.negative_weight[position], rows)
+
+        ranked = ArrayScores(scores, self.negative_weight, self.threshold)
+        return Sweep(positive_scores, ranked, candidates)
+
+    def row_number(self, position: int) -> int:
+        """Return the number of a candidate among the training rows."""
+        return int(self.negative[position])

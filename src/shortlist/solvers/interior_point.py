@@ -30,7 +30,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..problems.operators import Rows
-from ..problems.top import TopProblem
+from ..problems.sweeps import Candidates, SweptProblem
+from ..problems.thresholds import TopMean
 from .newton_system import NewtonSystem
 
 _SHORTEN = 0.99
@@ -77,46 +78,57 @@ class InteriorPoint:
 
     Parameters
     ----------
-    problem : TopProblem
+    problem : SweptProblem
         The whole problem.
     w : ndarray
         Where to start.
-    scores : tuple of ndarray
-        Scores of the positives and the negatives at `w`.
-    working : ndarray of int
-        Positions (among the negatives) to start with.
+    positive_scores : ndarray
+        Scores of the positives at `w`.
+    working : Candidates
+        Negatives to start with, and their scores at `w`.
     """
 
     def __init__(
         self,
-        problem: TopProblem,
+        problem: SweptProblem,
         w: np.ndarray,
-        scores: tuple[np.ndarray, np.ndarray],
-        working: np.ndarray,
+        positive_scores: np.ndarray,
+        working: Candidates,
     ) -> None:
         self.problem = problem
         self.w = w
-        self.working = working
+        self.working = working.position
         self._c = problem.c
         self._ridge = problem.loss.ridge / self._c
         self._bounded = problem.loss.bounded
-        self._capped = problem.cap is not None
-        self._all_caps = np.empty(0) if problem.cap is None else problem.cap
-        self._positives: Rows = problem.rows.take(problem.positive)
-        self._positive_scores = scores[0]
-        self._scores = scores[1][working]
+        self._capped = problem.capped
+        self._positives: Rows = problem.positives
+        self._positive_scores = positive_scores
+        self._scores = working.scores
+        self._weight = working.weight
+        self._negatives: Rows = working.rows
         self._load_negatives()
         self._start()
 
+    def _add(self, new: Candidates) -> None:
+        self.working = np.concatenate([self.working, new.position])
+        self._scores = np.concatenate([self._scores, new.scores])
+        self._weight = np.concatenate([self._weight, new.weight])
+        self._negatives = self._negatives.stack(new.rows)
+        self._load_negatives()
+
     def _load_negatives(self) -> None:
-        problem = self.problem
-        self._negatives: Rows = problem.rows.take(problem.negative[self.working])
-        self._weight = problem.negative_weight[self.working]
         self._even = self._weight / float(self._weight.sum())
-        self._cap = self._all_caps[self.working] if self._capped else self._all_caps
+        self._cap = self._caps(self._weight)
         self._system = NewtonSystem(self._positives, self._negatives)
         if self._capped:
             self._mean = self._negatives.combine(self._even)
+
+    def _caps(self, weight: np.ndarray) -> np.ndarray:
+        if not self._capped:
+            return np.empty(0)
+        assert isinstance(self.problem.threshold, TopMean)
+        return weight / self.problem.threshold.k
 
     def _start(self) -> None:
         problem, c = self.problem, self._c
@@ -173,14 +185,13 @@ class InteriorPoint:
     def _mu(self) -> float:
         return sum(pair.product() for pair in self._pairs) / len(self._pairs)
 
-    def extend(self, new: np.ndarray, scores: np.ndarray) -> None:
-        """Add negatives (positions and scores) to the working set."""
-        problem, mu = self.problem, self._mu()
-        weight = problem.negative_weight[new]
+    def extend(self, new: Candidates) -> None:
+        """Add negatives to the working set."""
+        mu, scores, weight = self._mu(), new.scores, new.weight
         even = weight / (float(self._weight.sum()) + float(weight.sum()))
         excess = max(float((scores - self._q).max()), 1e-12 * max(1.0, abs(self._q)))
         if self._capped:
-            cap = self._all_caps[new]
+            cap = self._caps(weight)
             most = 0.5 * cap * self._total
             zeta = np.maximum(scores - self._q, 0.0) + mu * even / (2.0 * most)
             z = self._q + zeta - scores + 0.1 * excess
@@ -188,9 +199,7 @@ class InteriorPoint:
             most = 0.1 * self._total * weight / float(weight.sum())
             z = np.maximum(self._q - scores, 0.0) + 0.1 * excess
         beta = np.minimum(mu * even / z, most)
-        self.working = np.concatenate([self.working, new])
-        self._scores = np.concatenate([self._scores, scores])
-        self._load_negatives()
+        self._add(new)
         if self._capped:
             self._grow(self._eta_zeta, cap * self._total - beta, zeta)
         self._grow(self._beta_z, beta, z)

@@ -13,8 +13,8 @@ from collections.abc import Callable
 import numpy as np
 from scipy import linalg
 
-from ..problems.pairs import PairProblem, PairSums
-from ..problems.spaces import LinearSpace, Point
+from ..problems.pairs import ModelSums, PairProblem, Pairs
+from ..problems.spaces import FeatureSpace, LinearSpace, Point
 
 _MOST_FEATURES = 600
 _LEAST_ROWS = 4000
@@ -30,30 +30,26 @@ class PairCurvature:
 
     Parameters
     ----------
-    problem : PairProblem
+    problem : Pairs
         The problem; the sample of rows is drawn once.
     """
 
-    def __init__(self, problem: PairProblem) -> None:
+    def __init__(self, problem: Pairs) -> None:
         self.problem = problem
         self._sample: PairProblem | None = None
         space = problem.space
-        if isinstance(space, LinearSpace) and space.size <= _MOST_FEATURES:
-            count = max(_LEAST_ROWS, _ROWS_PER_FEATURE * space.size)
-            self._rows = sample_rows(problem, count)
-            all_rows = len(self._rows) == space.n_rows
-            self._sample = problem if all_rows else problem.take(self._rows)
-            self._X = (space if all_rows else space.take(self._rows)).rows.dense()
+        if isinstance(space, FeatureSpace) and space.size <= _MOST_FEATURES:
+            self._sample = problem.sample(max(_LEAST_ROWS, _ROWS_PER_FEATURE * space.size))
+            assert isinstance(self._sample.space, LinearSpace)
+            self._X = self._sample.space.rows.dense()
 
-    def solve(
-        self, point: Point, width: float, sums: PairSums, gradient: Point, sharpen: float = 1.0
-    ) -> Point:
+    def solve(self, sums: ModelSums, gradient: Point, sharpen: float = 1.0) -> Point:
         """Return the Newton step, to a small relative residual.
 
         `sharpen` multiplies the curvature of the loss.
         """
         problem = self.problem
-        precondition = self._preconditioner(point.f, width, sharpen)
+        precondition = self._preconditioner(sums, sharpen)
 
         def preconditioned(residual: Point) -> Point:
             if precondition is None:
@@ -67,9 +63,9 @@ class PairCurvature:
         goal = _ACCURACY * _ACCURACY * square
         direction = z
         for _ in range(_MOST_STEPS):
-            curved = sharpen * problem.laplacian(point.f, width, sums.degree, direction.f)
-            image = direction.plus(1.0, problem.lift(curved))
-            bend = direction.dot(direction) + float(curved @ direction.f)
+            curved, product = problem.bend(sums, direction)
+            image = direction.plus(sharpen, curved)
+            bend = direction.dot(direction) + sharpen * product
             if bend <= 0.0:
                 break
             length = square / bend
@@ -82,31 +78,17 @@ class PairCurvature:
             direction = z.plus(square / previous, direction)
         return step
 
-    def _preconditioner(self, f: np.ndarray, width: float, sharpen: float) -> Preconditioner | None:
+    def _preconditioner(self, sums: ModelSums, sharpen: float) -> Preconditioner | None:
         sample = self._sample
         if sample is None:
             return None
-        f = f if sample is self.problem else f[self._rows]
-        degree = sample.sums(f, width).degree
-        matrix = sharpen * (self._X.T @ sample.laplacian(f, width, degree, self._X))
+        point = sums.point if sample is self.problem else Point(sample.space, sums.point.u)
+        degree = sample.sums(point, sums.width).degree
+        matrix = self._X.T @ sample.laplacian(point.f, sums.width, self._X, degree)
+        matrix *= sharpen
         matrix.flat[:: len(matrix) + 1] += 1.0
         try:
             factor = linalg.cho_factor(matrix, lower=True, check_finite=False)
         except linalg.LinAlgError:
             return None
         return lambda r: linalg.cho_solve(factor, r, check_finite=False)
-
-
-def sample_rows(problem: PairProblem, count: int) -> np.ndarray:
-    """Draw about `count` rows with many pairs among them: whole groups where they are small."""
-    n = problem.space.n_rows
-    if n <= count:
-        return np.arange(n)
-    random = np.random.default_rng(0)
-    group = problem.group
-    n_groups = int(group.max()) + 1
-    if n / n_groups <= count / 10:
-        chosen = np.zeros(n_groups, dtype=bool)
-        chosen[random.permutation(n_groups)[: max(1, round(n_groups * count / n))]] = True
-        return np.flatnonzero(chosen[group])
-    return np.sort(random.choice(n, size=count, replace=False))

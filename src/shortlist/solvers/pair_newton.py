@@ -23,9 +23,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..certificate import Monitor
-from ..problems.pairs import PairProblem, PairSums
-from ..problems.spaces import LinearSpace, Point
-from .pair_curvature import PairCurvature, sample_rows
+from ..problems.pairs import ModelSums, Pairs, dual_value, primal_value
+from ..problems.spaces import FeatureSpace, Point
+from .pair_curvature import PairCurvature
 from .solution import BestPoint
 
 _FIRST_WIDTH = 2.0
@@ -39,12 +39,12 @@ _SAMPLE_FROM = 40_000
 _SAMPLE_TOL = 1e-3
 
 
-def pair_newton(problem: PairProblem, monitor: Monitor) -> Point:
+def pair_newton(problem: Pairs, monitor: Monitor) -> Point:
     """Solve `problem` to the monitor's tolerance.
 
     Parameters
     ----------
-    problem : PairProblem
+    problem : Pairs
         Either loss, any space.
     monitor : Monitor
         Tolerance, limits and the record of the fit.
@@ -57,19 +57,19 @@ def pair_newton(problem: PairProblem, monitor: Monitor) -> Point:
     return _minimise(problem, monitor)[0]
 
 
-def _minimise(problem: PairProblem, monitor: Monitor) -> tuple[Point, float]:
+def _minimise(problem: Pairs, monitor: Monitor) -> tuple[Point, float]:
     """Return the best model and the last width."""
     hinge = problem.loss.bounded
     best = BestPoint(problem.zero(), problem.value_at_zero)
     point, width = _start(problem, monitor)
     curvature = PairCurvature(problem)
-    sums = problem.sums(point.f, width)
+    sums = problem.sums(point, width)
     dual, least_gap, progress_at, decrement = 0.0, np.inf, 0, np.inf
     while True:
         monitor.passes += 1
-        best.offer(point, problem.primal(point, sums))
-        model = problem.lift(sums.net)
-        dual = max(dual, problem.dual(point, sums, model))
+        best.offer(point, primal_value(problem, sums))
+        model = sums.model()
+        dual = max(dual, dual_value(problem, sums, model))
         # At a tiny C the zero model is within the tolerance, but orders nothing.
         if monitor.iteration and monitor.check(best.primal, dual):
             break
@@ -79,29 +79,29 @@ def _minimise(problem: PairProblem, monitor: Monitor) -> tuple[Point, float]:
             break
         gradient = point.plus(-1.0, model)
         residual = 0.5 * gradient.dot(gradient)
-        rounding = sums.hinge(point.f) - sums.slack(point.f) if hinge else 0.0
+        rounding = sums.hinge - sums.slack if hinge else 0.0
         goal = 0.4 * monitor.tol * best.primal
         settled = min(residual, decrement) <= rounding
         if hinge and settled and rounding > goal and width > _LEAST_WIDTH:
             shrink = max(_LEAST_SHRINK, min(0.5, 0.7 * np.sqrt(goal / rounding)))
-            step = _follow(problem, curvature, point, width, sums, gradient, shrink)
+            step = _follow(problem, curvature, sums, gradient, shrink)
             width *= shrink
-            sums = problem.sums(point.f, width)
+            sums = problem.sums(point, width)
             decrement, progress_at = np.inf, monitor.iteration
             if step is None:
                 continue
         else:
-            step = curvature.solve(point, width, sums, gradient)
+            step = curvature.solve(sums, gradient)
             decrement = 0.5 * abs(gradient.dot(step))
-        point, sums = _line_search(problem, point, step, width, sums)
+        point, sums = _line_search(problem, step, sums)
         monitor.iteration += 1
     return best.point, width
 
 
-def _start(problem: PairProblem, monitor: Monitor) -> tuple[Point, float]:
+def _start(problem: Pairs, monitor: Monitor) -> tuple[Point, float]:
     n_rows = problem.space.n_rows
-    if isinstance(problem.space, LinearSpace) and n_rows >= _SAMPLE_FROM:
-        part = problem.take(sample_rows(problem, n_rows // 10))
+    if isinstance(problem.space, FeatureSpace) and n_rows >= _SAMPLE_FROM:
+        part = problem.sample(n_rows // 10)
         if part.n_pairs:
             rehearsal = Monitor(max(monitor.tol, _SAMPLE_TOL), monitor.max_iter, monitor.time_limit)
             point, width = _minimise(part, rehearsal)
@@ -110,13 +110,7 @@ def _start(problem: PairProblem, monitor: Monitor) -> tuple[Point, float]:
 
 
 def _follow(
-    problem: PairProblem,
-    curvature: PairCurvature,
-    point: Point,
-    width: float,
-    sums: PairSums,
-    gradient: Point,
-    shrink: float,
+    problem: Pairs, curvature: PairCurvature, sums: ModelSums, gradient: Point, shrink: float
 ) -> Point | None:
     """Return the step to a smaller width that keeps the curved pairs curved.
 
@@ -124,23 +118,20 @@ def _follow(
     shrink with the width while their dual variables stay. Where they are many, most
     leave the zone, and an ordinary Newton step does better.
     """
-    linear = isinstance(problem.space, LinearSpace)
-    freedom = problem.space.size if linear else float(problem.weight.sum())
-    if not 0.0 < float(problem.weight @ sums.degree) <= _FEW_PAIRS * freedom:
+    if not 0.0 < sums.curved_pairs <= _FEW_PAIRS * problem.freedom:
         return None
     stronger = 1.0 / shrink
-    target = gradient.plus(1.0 - stronger, problem.lift(sums.curved))
-    return curvature.solve(point, width, sums, target, stronger)
+    target = gradient.plus(1.0 - stronger, sums.curved_model())
+    return curvature.solve(sums, target, stronger)
 
 
-def _line_search(
-    problem: PairProblem, point: Point, step: Point, width: float, sums: PairSums
-) -> tuple[Point, PairSums]:
+def _line_search(problem: Pairs, step: Point, sums: ModelSums) -> tuple[Point, ModelSums]:
     """Find where the slope of the rounded objective along `step` is nearly zero."""
+    point, width = sums.point, sums.width
     along, square = point.dot(step), step.dot(step)
 
-    def slope(t: float, sums: PairSums) -> float:
-        return along + t * square - float(sums.net @ step.f)
+    def slope(t: float, sums: ModelSums) -> float:
+        return along + t * square - sums.along(step)
 
     first = slope(0.0, sums)
     if first >= 0.0:
@@ -149,7 +140,7 @@ def _line_search(
     t = 1.0
     for _ in range(_LINE_STEPS):
         new = point.plus(t, step)
-        sums = problem.sums(new.f, width)
+        sums = problem.sums(new, width)
         at = slope(t, sums)
         if abs(at) <= _FLAT * abs(first):
             break

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..problems.sweeps import Candidates
 from ..problems.thresholds import SurrogateQuantile
 from .interior_point import InteriorPoint, Pair
 
@@ -58,25 +59,22 @@ class QuantileInteriorPoint(InteriorPoint):
             return self._eta_zeta.b
         return self._beta_z.a / (2.0 * self._weight * self._level.a)
 
-    def extend(self, new: np.ndarray, scores: np.ndarray) -> None:
-        """Add rows (positions and scores) to the working set."""
-        mu = self._mu()
-        weight = self.problem.negative_weight[new]
+    def extend(self, new: Candidates) -> None:
+        """Add rows to the working set."""
+        mu, scores, weight = self._mu(), new.scores, new.weight
         even = weight / (float(self._weight.sum()) + float(weight.sum()))
         excess = max(float((scores - self._q).max()), 1e-12 * max(1.0, abs(self._q)))
         m = float(self._level.a[0])
         most = 0.5 * weight * m
         if self._square:
             most = np.minimum(most, 0.1 * self._total * weight / float(weight.sum()))
-            zeta = np.zeros(len(new))
+            zeta = np.zeros(len(scores))
         else:
             zeta = mu * even / (2.0 * most)
         zeta += np.maximum(scores - self._q, 0.0)
         z = self._q + zeta - scores + 0.1 * excess
         beta = np.minimum(mu * even / z, most)
-        self.working = np.concatenate([self.working, new])
-        self._scores = np.concatenate([self._scores, scores])
-        self._load_negatives()
+        self._add(new)
         self._grow(self._beta_z, beta, z)
         if not self._square:
             self._grow(self._eta_zeta, weight * m - beta, zeta)

@@ -16,19 +16,19 @@ the step adds :math:`\gamma(s - \alpha)`, and the gap itself is the stopping rul
 from __future__ import annotations
 
 from ..certificate import Monitor
-from ..problems.pairs import PairProblem
+from ..problems.pairs import Pairs, primal_value
 from ..problems.spaces import Point
 from .solution import BestPoint
 
 _ANY_WIDTH = 1.0
 
 
-def rank_frank_wolfe(problem: PairProblem, monitor: Monitor) -> Point:
+def rank_frank_wolfe(problem: Pairs, monitor: Monitor) -> Point:
     """Solve `problem` to the monitor's tolerance.
 
     Parameters
     ----------
-    problem : PairProblem
+    problem : Pairs
         With the hinge.
     monitor : Monitor
         Tolerance, limits and the record of the fit.
@@ -41,13 +41,13 @@ def rank_frank_wolfe(problem: PairProblem, monitor: Monitor) -> Point:
     point, total = problem.zero(), 0.0
     best = BestPoint(point, problem.value_at_zero)
     while True:
-        sums = problem.sums(point.f, _ANY_WIDTH)
+        sums = problem.sums(point, _ANY_WIDTH)
         monitor.passes += 1
         square = point.dot(point)
-        best.offer(point, problem.primal(point, sums))
+        best.offer(point, primal_value(problem, sums))
         if monitor.check(best.primal, total - 0.5 * square):
             return best.point
-        direction = problem.lift(sums.vertex).plus(-1.0, point)
+        direction = sums.vertex_model().plus(-1.0, point)
         gap = sums.violated - total - direction.dot(point)
         length = direction.dot(direction)
         step = min(1.0, gap / length) if length > 0.0 else 1.0

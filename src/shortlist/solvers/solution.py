@@ -8,7 +8,25 @@ from typing import Any
 import numpy as np
 
 from ..problems.spaces import Point
+from ..problems.sweeps import Scores
 from ..problems.top_kernel import DualPoint, Evaluation, KernelTopProblem
+
+
+@dataclass(frozen=True)
+class ScaledScores:
+    """Scores of a pass, for a model `length` times as long as the one it scored."""
+
+    scores: Scores
+    length: float = 1.0
+
+    @property
+    def largest(self) -> float:
+        """Largest absolute score."""
+        return self.length * self.scores.largest
+
+    def cut(self, mass: float, highest: float) -> float:
+        """Return the empirical cut."""
+        return self.length * self.scores.cut(mass, highest / self.length)
 
 
 @dataclass
@@ -27,6 +45,8 @@ class Solution:
         Largest absolute score of a negative.
     top_negative : int
         Row with the largest dual weight among the negatives, -1 if unknown.
+    scores : ScaledScores or None
+        Scores of the rows of the threshold; None for the zero model or if not kept.
     """
 
     w: np.ndarray
@@ -34,6 +54,7 @@ class Solution:
     primal: float
     score_scale: float = 0.0
     top_negative: int = -1
+    scores: ScaledScores | None = None
 
 
 @dataclass

@@ -1,0 +1,1 @@
+"""shortlist against the models that people use now, on the same splits."""

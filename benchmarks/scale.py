@@ -1,0 +1,258 @@
+"""Rows beyond memory: the same answer, passes, memory, and growth with workers.
+
+    python -m benchmarks.scale            every section, about half an hour
+    python -m benchmarks.scale --quick    small sizes, a few minutes
+    python -m benchmarks.scale disk       one section: same, disk, workers or rows
+
+One thread per process. Ratios compare times of one run. Growth with workers and the time
+of a reading pass depend on what else the machine does: run it on idle cores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import dask
+import dask.array as da
+import numpy as np
+from distributed import Client, LocalCluster
+from threadpoolctl import threadpool_limits
+
+import shortlist
+from benchmarks.data import BUNDLED, folder, load_binary
+from shortlist import dask as on_dask
+from shortlist.blocks import Blocks
+
+FEATURES = 30
+SETS = ("w8a", "nsl_kdd", "spambase")
+MODELS = {
+    "TopPush(10)": ("TopPush", {"k": 10, "C": 0.01}),
+    "PatMat(.05)": ("PatMat", {"tau": 0.05, "C": 0.01}),
+}
+
+
+def chunks_of(n_rows: int, n_parts: int) -> tuple[int, ...]:
+    """Nearly equal chunks; where there are many, the second is empty."""
+    ends = np.linspace(0, n_rows, n_parts + 1).astype(int)
+    if n_parts > 3:
+        ends[2] = ends[1]
+    return tuple(np.diff(ends).tolist())
+
+
+def same_answer(quick: bool) -> None:
+    print("Largest relative difference of the primal value from the fit in memory, tol=1e-7.")
+    print("Partitions sorted by class (some hold one class) and shuffled; 4 and 37 have an empty")
+    print("one. 'blocks': read block by block.\n")
+    print(f"{'set':<16}{'model':<14}{'1':>10}{'4':>10}{'37':>10}{'blocks':>10}")
+    names = SETS if folder() is not None else tuple(BUNDLED)
+    worst = 0.0
+    for name in names[-1:] if quick else names:
+        X, y = load_binary(name)
+        for label, (kind, parameters) in MODELS.items():
+            terms = {"tol": 1e-7, **parameters}
+            primal = getattr(shortlist, kind)(**terms).fit(X, y).certificate_.primal
+            cells = []
+            for n_parts in (1, 4, 37):
+                differences = []
+                for order in (
+                    np.argsort(y, kind="stable"),
+                    np.random.default_rng(0).permutation(len(y)),
+                ):
+                    cut = chunks_of(len(y), n_parts)
+                    blocks = np.split(np.arange(len(y)), np.cumsum(cut)[:-1])
+                    rows = da.concatenate(
+                        [
+                            da.from_array(X[order[block]], chunks=-1, asarray=False)
+                            for block in blocks
+                        ]
+                    )
+                    model = getattr(on_dask, kind)(**terms)
+                    model.fit(rows, da.from_array(y[order], chunks=(cut,)))
+                    differences.append(abs(model.certificate_.primal / primal - 1.0))
+                cells.append(max(differences))
+            model = getattr(shortlist, kind)(**terms).fit(Blocks(X, y, block_bytes=1 << 20))
+            cells.append(abs(model.certificate_.primal / primal - 1.0))
+            worst = max(worst, *cells)
+            print(f"{name:<16}{label:<14}" + "".join(f"{cell:10.1e}" for cell in cells), flush=True)
+    print(f"\nworst {worst:.1e}, target 1e-6\n")
+
+
+def write_negatives(path: Path, n_rows: int) -> None:
+    """Seeded rows, written in pieces so that this process stays small."""
+    rng = np.random.default_rng(0)
+    header = {"descr": "<f4", "fortran_order": False, "shape": (n_rows, FEATURES)}
+    with open(path, "wb") as out:
+        np.lib.format.write_array_header_2_0(out, header)
+        for start in range(0, n_rows, 100_000):
+            size = min(100_000, n_rows - start)
+            rng.standard_normal((size, FEATURES), dtype=np.float32).tofile(out)
+
+
+def positives() -> np.ndarray:
+    rng = np.random.default_rng(1)
+    return rng.standard_normal((2000, FEATURES), dtype=np.float32) + np.float32(1.5)
+
+
+# Runs in a process of its own, so that the peak of its memory is that of the fit.
+DISK = """
+import json, resource, sys, time
+import numpy as np
+import shortlist
+from benchmarks.scale import positives
+from shortlist.blocks import Blocks
+
+path, kind, parameters = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
+blocks = Blocks([positives(), path], y=[1, 0])
+
+def clock():
+    return time.perf_counter(), time.process_time()
+
+def read():
+    start = clock()
+    for block in blocks.read():
+        pass
+    return [now - then for now, then in zip(clock(), start)]
+
+before = read()
+start = clock()
+model = getattr(shortlist, kind)(tol=1e-3, **parameters).fit(blocks)
+seconds = [now - then for now, then in zip(clock(), start)]
+after = read()
+certificate = model.certificate_
+print(json.dumps({
+    "passes": certificate.passes, "gap": certificate.relative_gap, "seconds": seconds,
+    "read": [min(pair) for pair in zip(before, after)],
+    "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6,
+}))
+"""
+
+
+def on_disk(quick: bool) -> None:
+    n_rows = 1_000_000 if quick else 10_000_000
+    models = (
+        ("TopPush", {"C": 0.001}),
+        ("TopPush", {"k": 100, "C": 0.001}),
+        ("TopPush", {"k": 0.001, "C": 0.001}),
+        ("PatMat", {"tau": 0.001, "C": 0.001}),
+        ("PatMat", {"tau": 0.01, "C": 0.001}),
+    )
+    print(f"{n_rows:,} x {FEATURES} float32 negatives in a file, 2,000 positives, gap 1e-3.")
+    print("'ratio': seconds / (passes x seconds of a pass of pure reading), wall and CPU.\n")
+    header = ("model", "passes", "gap", "seconds", "reading", "ratio", "CPU", "peak GB")
+    print("{:<30}{:>7}{:>10}{:>9}{:>9}{:>7}{:>7}{:>9}".format(*header))
+    with tempfile.TemporaryDirectory() as where:
+        path = Path(where) / "negatives.npy"
+        write_negatives(path, n_rows)
+        for kind, parameters in models:
+            told = json.loads(
+                subprocess.run(
+                    [
+                        sys.executable,
+                        "-W",
+                        "ignore",
+                        "-c",
+                        DISK,
+                        path,
+                        kind,
+                        json.dumps(parameters),
+                    ],
+                    check=True,
+                    stdout=subprocess.PIPE,
+                    text=True,
+                ).stdout
+            )
+            ratios = [
+                fit / (told["passes"] * reading)
+                for fit, reading in zip(told["seconds"], told["read"], strict=True)
+            ]
+            terms = ", ".join(f"{name}={value:g}" for name, value in parameters.items())
+            print(
+                f"{f'{kind}({terms})':<30}{told['passes']:7d}{told['gap']:10.1e}"
+                f"{told['seconds'][0]:9.1f}{told['read'][0]:9.2f}{ratios[0]:7.2f}{ratios[1]:7.2f}"
+                f"{told['peak']:9.2f}",
+                flush=True,
+            )
+    print("\ntargets: at most 30 passes, ratio at most 3, peak below 1.5 GB\n")
+
+
+def partition(n_rows: int, seed: int) -> np.ndarray:
+    """Seeded rows; the first 1/1000 of them are the positives."""
+    rows = np.random.default_rng(seed).standard_normal((n_rows, FEATURES), dtype=np.float32)
+    rows[: n_rows // 1000] += np.float32(1.5)
+    return rows
+
+
+def cluster_rows(n_rows: int, n_parts: int) -> tuple[Any, Any]:
+    size = n_rows // n_parts
+    make = dask.delayed(partition)
+    X = da.concatenate(
+        [
+            da.from_delayed(make(size, seed), (size, FEATURES), dtype=np.float32)
+            for seed in range(n_parts)
+        ]
+    )
+    y = da.concatenate([da.arange(size, chunks=size) < size // 1000] * n_parts)
+    return X, y
+
+
+def seconds_on(n_workers: int, n_rows: int, repeats: int, n_parts: int = 8) -> tuple[float, int]:
+    """Smallest time of a few fits on rows that are already on the workers."""
+    cluster = LocalCluster(
+        n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=None
+    )
+    with cluster, Client(cluster):
+        X, y = dask.persist(*cluster_rows(n_rows, n_parts))
+        best, passes = np.inf, 0
+        for _ in range(repeats):
+            start = time.perf_counter()
+            model = on_dask.TopPush(10, C=0.001, tol=1e-3).fit(X, y)
+            best = min(best, time.perf_counter() - start)
+            passes = model.certificate_.passes
+    return best, passes
+
+
+def with_workers(quick: bool) -> None:
+    n_rows = 400_000 if quick else 2_000_000
+    one, passes = seconds_on(1, n_rows, repeats=3)
+    two, _ = seconds_on(2, n_rows, repeats=3)
+    print(f"{n_rows:,} rows on a cluster, TopPush(10), {passes} passes, gap 1e-3:")
+    print(f"1 worker {one:.2f} s, 2 workers {two:.2f} s, growth {one / two:.2f}, target 1.5")
+    print("(needs two idle cores)\n", flush=True)
+
+
+def with_rows(quick: bool) -> None:
+    sizes = [100_000, 400_000] if quick else [500_000, 1_000_000, 2_000_000, 4_000_000]
+    print("Seconds per pass against rows, 2 workers, TopPush(10), gap 1e-3:")
+    times = []
+    for n_rows in sizes:
+        seconds, passes = seconds_on(2, n_rows, repeats=2)
+        times.append(seconds / passes)
+        print(f"{n_rows:>12,}{seconds:9.2f} s{passes:5d} passes{times[-1]:9.3f} s/pass", flush=True)
+    slope = np.polyfit(np.log(sizes), np.log(times), 1)[0]
+    print(f"slope {slope:.2f}, target at most 1.1\n")
+
+
+SECTIONS = {"same": same_answer, "disk": on_disk, "workers": with_workers, "rows": with_rows}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("sections", nargs="*", choices=[*SECTIONS, []], help="only these")
+    parser.add_argument("--quick", action="store_true", help="small sizes")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    with threadpool_limits(1):
+        for name in options.sections or SECTIONS:
+            SECTIONS[name](options.quick)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,37 @@
+"""Commands, for whoever installed the extra ``app``.
+
+The modules of the commands import nothing heavy: ``--help`` is there at once.
+"""
+
+from __future__ import annotations
+
+import click
+
+from .. import __version__
+from ._demo import demo
+from ._evaluate import evaluate
+from ._group import Commands
+from ._pick import pick
+from ._score import score
+
+__all__ = ["app"]
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="shortlist")
+def app() -> None:
+    r"""Choose the few rows to act on: learn from labelled rows, rank the others.
+
+    Files are CSV, TSV or Parquet; "-" reads standard input and writes standard output.
+
+    \b
+    Exit codes:
+      0    done
+      1    could not be done: a file or its content does not allow it
+      2    the command was not understood
+      130  interrupted with Ctrl-C; nothing was written
+    """
+
+
+for command in (pick, score, evaluate, demo):
+    app.add_command(command)

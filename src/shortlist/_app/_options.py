@@ -1,0 +1,85 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+
+class Budget(click.ParamType):
+    """A number of rows, a fraction or a percentage."""
+
+    name = "number"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int | float:
+        """Read ``100``, ``0.05`` or ``5%``."""
+        if not isinstance(value, str):
+            return value
+        text = value.strip().replace("_", "")
+        try:
+            if text.endswith("%"):
+                share = float(text[:-1]) / 100
+            elif text.isdecimal():
+                if int(text) >= 1:
+                    return int(text)
+                share = 0.0
+            else:
+                share = float(text)
+        except ValueError:
+            share = 0.0
+        if not 0.0 < share < 1.0:
+            self.fail(
+                f"{value!r} is no budget: give a count such as 100, or a share such as 0.05 or 5%.",
+                param,
+                ctx,
+            )
+        return share
+
+
+def _option(*names: str, **settings: Any) -> Callable[[Any], Any]:
+    return click.option(*names, **settings)
+
+
+label = _option(
+    "--label", required=True, metavar="COLUMN", help="Column that says what each row was."
+)
+positive = _option(
+    "--positive",
+    metavar="VALUE",
+    help="Label you look for. Needed unless the labels are 0/1, no/yes or false/true.",
+)
+output = _option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    help="The list: .csv, .tsv or .parquet. Without it, CSV on standard output.",
+)
+ids = _option(
+    "--id",
+    "ids",
+    multiple=True,
+    metavar="COLUMN",
+    help="Column that names a row: carried to the list, never learned from. May be repeated.",
+)
+encoding = _option(
+    "--encoding", default="utf-8", show_default=True, metavar="NAME", help="Of text files."
+)
+force = _option("--force", is_flag=True, help="Replace files that exist.")
+as_json = _option("--json", "as_json", is_flag=True, help="Print one JSON object instead of words.")
+
+
+def budget(required: bool, text: str) -> Callable[[Any], Any]:
+    """Return the option ``-k``."""
+    return click.option("-k", "budget", type=Budget(), required=required, help=text)
+
+
+def check_streams(inputs: tuple[str, ...], output: str | None, as_json: bool) -> None:
+    """Refuse to read standard input twice, or to write two things to standard output."""
+    if inputs.count("-") > 1:
+        raise click.UsageError("only one file can be read from standard input.")
+    if as_json and output == "-":
+        raise click.UsageError("--json and -o - both write to standard output; name a file.")

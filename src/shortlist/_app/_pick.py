@@ -1,0 +1,52 @@
+"""``shortlist pick``: from two files and a number to a list."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from . import _options
+
+
+@click.command(no_args_is_help=True)
+@click.argument("candidates")
+@click.option(
+    "--history", required=True, metavar="FILE", help="Rows whose outcome is known, with the label."
+)
+@_options.label
+@_options.positive
+@_options.budget(True, "Budget: how many rows you can handle; 100, 0.05 or 5%.")
+@_options.output
+@click.option("--report", metavar="FILE", help="A page (.html) that shows and defends the list.")
+@click.option("--save", metavar="FILE", help="The model (.skops), for shortlist score.")
+@_options.ids
+@click.option(
+    "--drop",
+    multiple=True,
+    metavar="COLUMN",
+    help="Column that must not be learned from. May be repeated.",
+)
+@click.option(
+    "--group", metavar="COLUMN", help="Rows with the same value here are tested together."
+)
+@_options.encoding
+@click.option("--seed", type=int, default=0, show_default=True, help="Of everything random.")
+@click.option("--jobs", type=int, default=1, show_default=True, help="Processes; -1 for all cores.")
+@_options.force
+@_options.as_json
+def pick(candidates: str, history: str, **options: Any) -> None:
+    r"""Choose the best rows of CANDIDATES, judging by a history.
+
+    Compares models on the history at this budget by cross-validation, refits the best, and
+    writes the chosen rows, best first: rank, row (counted from 0), score, ids, the columns of
+    the file. Both files need the same columns, apart from the label; columns only CANDIDATES
+    has are carried along.
+
+    \b
+    shortlist pick today.csv --history last-year.csv --label fraud -k 100 -o list.csv
+    """
+    from ._picking import run_pick
+
+    _options.check_streams((candidates, history), options["output"], options["as_json"])
+    run_pick(candidates, history, **options)

@@ -1,0 +1,96 @@
+"""The work of ``shortlist score``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+import click
+import numpy as np
+
+from .._columns import MissingCount
+from .._files import Outputs, spooled
+from .._history import check_budget
+from .._model_file import SavedModel, load_model
+from .._scores import positive_scores
+from .._shortlist import best_first
+from .._tables import Table, TableError, check_ending, write_list
+from ._lists import entries, list_blocks, print_json, warn
+
+
+def run_score(
+    candidates: str,
+    *,
+    model: str,
+    budget: int | float | None,
+    output: str | None,
+    ids: Sequence[str],
+    encoding: str,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Do what ``shortlist score`` says."""
+    if output is None and not as_json:
+        output = "-"
+    if output is not None:
+        check_ending(output)
+    with ExitStack() as stack:
+        outputs = Outputs(*(() if output is None else (output,)), force=force)
+        saved = load_model(Path(model))
+        path = stack.enter_context(spooled(candidates))
+        table = Table(path, "standard input" if candidates == "-" else candidates, encoding)
+        table.check_columns(ids, "named by --id")
+        _check_columns(table, saved, model)
+        if not table.n_rows:
+            raise TableError(f"{table.name} has a line of names and no rows.")
+        k = table.n_rows if budget is None else check_budget(budget, table.n_rows)
+        # Ids of the history come along where the file has them.
+        named = list(dict.fromkeys([*ids, *(i for i in saved.ids if i in table.columns)]))
+        stack.enter_context(outputs)
+        scores, notes = _scores(table, saved)
+        for note in notes:
+            warn(note)
+        selected = best_first(scores, k)
+        if output is not None:
+            write_list(outputs[output], list_blocks(table, selected, scores, named))
+        listed = entries(table, selected, scores, named) if as_json else []
+    if as_json:
+        print_json(
+            {
+                "command": "score",
+                "k": k,
+                "candidates": table.n_rows,
+                "model": saved.winner,
+                "positive_label": saved.positive,
+                "warnings": notes,
+                "files": {"output": output},
+                "list": listed,
+            }
+        )
+    elif output != "-":
+        click.echo(f"{saved.winner} ranked {table.n_rows:,} rows; the best {k:,} are in {output}.")
+
+
+def _check_columns(table: Table, saved: SavedModel, model: str) -> None:
+    lacking = [name for name in saved.types.used if name not in table.columns]
+    if len(lacking) == 1:
+        table.check_columns(lacking, f"which {model} has learned from")
+    if lacking:
+        listed = ", ".join(repr(name) for name in lacking[:8])
+        more = f" and {len(lacking) - 8} more" if len(lacking) > 8 else ""
+        raise TableError(
+            f"{table.name} lacks {len(lacking)} columns that {model} has learned from: "
+            f"{listed}{more}."
+        )
+
+
+def _scores(table: Table, saved: SavedModel) -> tuple[np.ndarray, list[str]]:
+    missing = MissingCount(saved.types)
+    scores = np.concatenate(
+        [
+            positive_scores(saved.pipeline, missing.add(saved.types.apply(block)), 1)
+            for block in table.blocks()
+        ]
+    )
+    return scores, list(missing.warnings())

@@ -1,0 +1,263 @@
+"""What a shortlist says about a budget: expected hits, models compared, other budgets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from ._choice import CONFIDENCE, Outlook
+
+# Budgets of a forecast: enough for a smooth line and a slider.
+_POINTS = 199
+
+
+@dataclass(frozen=True)
+class ExpectedHits:
+    """How many of the list are expected to be positive.
+
+    Attributes
+    ----------
+    value : float
+        Expected number.
+    low, high : float
+        Ends of the interval that holds the actual number with probability `confidence`.
+    confidence : float
+        That probability.
+    """
+
+    value: float
+    low: float
+    high: float
+    confidence: float
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One model of the comparison.
+
+    Attributes
+    ----------
+    name, family : str
+        The model, with and without its parameters.
+    hits : float
+        Expected hits among the k candidates, from cross-validation. Not corrected for the
+        choice among models; ``Shortlist.expected_hits`` is.
+    low, high : float
+        Ends of the interval of the hits.
+    difference : float
+        Hits more than the baseline, on the folds both have run.
+    difference_error : float
+        Half the width of the 90 % interval of the difference: a larger difference is
+        beyond noise. Infinite with a single fold.
+    is_baseline, is_winner : bool
+        Its part in the comparison.
+    fits : int
+        Folds it has run; with fewer than the winner it left the race early.
+    seconds : float
+        Time of its fits.
+    """
+
+    name: str
+    family: str
+    hits: float
+    low: float
+    high: float
+    difference: float
+    difference_error: float
+    is_baseline: bool
+    is_winner: bool
+    fits: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The models that were compared, best first among those that ran as many folds.
+
+    Iterate over it for :class:`Entry` records. ``str()`` gives an aligned table of those that
+    ran every fold and of the best of each other family.
+
+    Attributes
+    ----------
+    entries : tuple of Entry
+        One for each model.
+    k : int
+        The budget.
+    left_out : dict
+        Families that were not tried, with the reason.
+    """
+
+    entries: tuple[Entry, ...]
+    k: int
+    left_out: dict[str, str]
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.entries)
+
+    def __getitem__(self, index: int) -> Entry:
+        return self.entries[index]
+
+    @property
+    def winner(self) -> Entry:
+        """The chosen model."""
+        return next(entry for entry in self.entries if entry.is_winner)
+
+    @property
+    def baseline(self) -> Entry:
+        """The model that the others had to beat."""
+        return next(entry for entry in self.entries if entry.is_baseline)
+
+    def _main_entries(self) -> list[Entry]:
+        most = max(entry.fits for entry in self.entries)
+        shown, families = [], set()
+        for entry in self.entries:
+            if entry.fits == most or entry.family not in families:
+                shown.append(entry)
+                families.add(entry.family)
+        return shown
+
+    def to_frame(self) -> Any:
+        """Return a pandas frame, one row for each model."""
+        import pandas as pd
+
+        return pd.DataFrame([asdict(entry) for entry in self.entries])
+
+    def __str__(self) -> str:
+        head = ("model", f"hits of {self.k}", f"{CONFIDENCE:.0%} interval", "to baseline", "folds")
+        rows = [head]
+        shown = self._main_entries()
+        for e in shown:
+            gain = f"{e.difference:+.1f} ± {e.difference_error:.1f}"
+            rows.append(
+                (
+                    e.name + (" *" if e.is_winner else ""),
+                    f"{e.hits:.1f}",
+                    f"{e.low:.0f} to {e.high:.0f}",
+                    "baseline" if e.is_baseline else gain,
+                    str(e.fits),
+                )
+            )
+        width = [max(len(row[column]) for row in rows) for column in range(len(head))]
+        lines = [
+            "  ".join([row[0].ljust(width[0]), *map(str.rjust, row[1:], width[1:])]) for row in rows
+        ]
+        lines += ["* chosen"]
+        if len(shown) < len(self.entries):
+            lines += [f"{len(self.entries) - len(shown)} more left the race early"]
+        return "\n".join(
+            lines + [f"not tried: {name}: {why}" for name, why in self.left_out.items()]
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Forecast:
+    """Expected hits for every budget.
+
+    Attributes
+    ----------
+    budgets : ndarray of int
+        Increasing, from 1 to the number of candidates; at most 200 of them.
+    hits, low, high : ndarray
+        Expected hits of the chosen model, and the ends of their interval at each budget.
+    baseline_hits : ndarray
+        Expected hits of the baseline.
+    """
+
+    budgets: np.ndarray
+    hits: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    baseline_hits: np.ndarray
+
+    @property
+    def precision(self) -> np.ndarray:
+        """Expected hits divided by the budget."""
+        return self.hits / self.budgets
+
+
+def forecast_budgets(n_candidates: int, k: int) -> np.ndarray:
+    """Return budgets to forecast: close together at the top of the list, `k` among them."""
+    grid = np.geomspace(1, n_candidates, min(n_candidates, _POINTS)).round().astype(int)
+    if n_candidates <= _POINTS:
+        grid = np.arange(1, n_candidates + 1)
+    return np.unique(np.append(grid, k))
+
+
+def compare_models(outlook: Outlook, winner: str, k: int, left_out: dict[str, str]) -> Comparison:
+    """Compare all models at this budget."""
+    baseline = outlook.models[0]
+    entries = []
+    for model in outlook.models:
+        hits, low, high = outlook.hits(model, k)
+        difference, error = outlook.difference(model, baseline, k)
+        entries.append(
+            Entry(
+                model.name,
+                model.family,
+                hits,
+                low,
+                high,
+                difference,
+                error,
+                model is baseline,
+                model.name == winner,
+                len(model.folds),
+                model.seconds,
+            )
+        )
+    entries.sort(key=lambda entry: (-entry.fits, -entry.hits))
+    return Comparison(tuple(entries), k, left_out)
+
+
+def forecast_hits(outlook: Outlook, winner: str, k: int) -> tuple[Forecast, ExpectedHits]:
+    """Forecast the winner at all budgets and at `k`, corrected for its being chosen."""
+    chosen, baseline = outlook.find(winner), outlook.models[0]
+    budgets = forecast_budgets(outlook.n_candidates, k)
+    along = np.array([outlook.hits(chosen, int(b), outlook.kept) for b in budgets])
+    base = along if chosen is baseline else [outlook.hits(baseline, int(b)) for b in budgets]
+    value, low, high = map(float, along[np.searchsorted(budgets, k)])
+    hits, lows, highs = along.T
+    forecast = Forecast(budgets, hits, lows, highs, np.array(base)[:, 0])
+    return forecast, ExpectedHits(value, low, high, CONFIDENCE)
+
+
+def verdict(comparison: Comparison, expected: ExpectedHits, chosen_for: int) -> str:
+    """Put the comparison into words."""
+    winner, baseline, k = comparison.winner, comparison.baseline, comparison.k
+    when = "" if k == chosen_for else f", chosen for a budget of {chosen_for},"
+    text = f"{winner.name}{when} finds {_round(winner.hits, k)} of {k}"
+    if not winner.is_baseline:
+        text += f", {baseline.name} {_round(baseline.hits, k)}; {_difference(winner)}"
+        if winner.difference <= winner.difference_error:
+            text += ", within noise"
+    else:
+        rivals = [e for e in comparison if not e.is_baseline and e.fits == baseline.fits]
+        if rivals:
+            text += (
+                f"; the best of the others, {rivals[0].name}, {_round(rivals[0].hits, k)}; "
+                f"{_difference(rivals[0])}"
+            )
+            beyond = rivals[0].difference > rivals[0].difference_error
+            text += "" if beyond else ": nothing is better beyond noise"
+    return (
+        f"{text}. Expect {_round(expected.value, k)} hits, {expected.low:.0f} to "
+        f"{expected.high:.0f} with {expected.confidence:.0%} probability."
+    )
+
+
+def _difference(entry: Entry) -> str:
+    error = entry.difference_error
+    if not np.isfinite(error):
+        return f"difference {entry.difference:.1f}, of unknown noise with a single fold"
+    return f"difference {_round(entry.difference, 10 * error)} ± {_round(error, 10 * error)}"
+
+
+def _round(value: float, scale: float) -> str:
+    """Write a number with a digit after the point where the scale is small."""
+    return f"{value:.0f}" if scale >= 20 else f"{value:.1f}".removesuffix(".0")

@@ -1,0 +1,34 @@
+// Sums over the cells of a grid: what a threshold needs of the scores far above it.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+namespace shortlist {
+
+// Adds to out (4 x n_cells: number, weight, first and second moment about the lower edge)
+// the rows in every cell (edges[j], edges[j + 1]]. The edges are about evenly spaced, so a
+// cell is guessed by division and corrected by comparison.
+inline void cell_moments(const double* scores, const double* weight, std::size_t n_rows,
+                         const double* edges, std::size_t n_cells, double* out) {
+  const double low = edges[0], high = edges[n_cells];
+  const double per_cell = static_cast<double>(n_cells) / (high - low);
+  double* const count = out;
+  double* const mass = out + n_cells;
+  double* const first = out + 2 * n_cells;
+  double* const second = out + 3 * n_cells;
+  for (std::size_t i = 0; i < n_rows; ++i) {
+    const double s = scores[i];
+    if (!(s > low && s <= high)) continue;
+    std::size_t j = std::min(n_cells - 1, static_cast<std::size_t>((s - low) * per_cell));
+    while (s > edges[j + 1]) ++j;
+    while (s <= edges[j]) --j;
+    const double w = weight ? weight[i] : 1.0, d = s - edges[j];
+    count[j] += 1.0;
+    mass[j] += w;
+    first[j] += w * d;
+    second[j] += w * d * d;
+  }
+}
+
+}  // namespace shortlist

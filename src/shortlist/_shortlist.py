@@ -1,0 +1,256 @@
+"""The result of :func:`shortlist.pick`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ._choice import Outlook
+from ._comparison import (
+    Comparison,
+    ExpectedHits,
+    Forecast,
+    compare_models,
+    forecast_hits,
+    verdict,
+)
+from ._cutoff import first_k
+from ._history import as_table, check_budget
+from ._scores import take_rows
+from .certificate import Certificate
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Shortlist:
+    r"""The k candidates to act on, and what to expect of them.
+
+    With :math:`h_j(q)` the hits per row of fold :math:`j` when its best rows are taken up
+    to the rate :math:`q = k/m` of its weight, the hits among the k of m candidates are
+    expected to be
+
+    .. math:: m \sum_j W_j h_j(q) \Bigm/ \sum_j W_j
+
+    less what the winner owes to being chosen.
+
+    Attributes
+    ----------
+    k, n_candidates, n_history : int
+        Budget, rows to choose from, labelled rows of positive weight.
+    n_positive : float
+        Weight of the positive rows of the history.
+    positive_label : label
+        The label that is looked for.
+    selected : ndarray of shape (k,)
+        Row numbers of the chosen candidates, best first; ties go to the lower number.
+    scores : ndarray of shape (n_candidates,)
+        Score of every candidate, higher is better.
+    expected_hits : ExpectedHits
+        ``value``, ``low``, ``high``, ``confidence``: hits among the selected.
+    comparison : Comparison
+        The models that were compared.
+    forecast : Forecast
+        Expected hits for other budgets.
+    model : Pipeline
+        Features and winner, fitted to the whole history, where 1 is the positive label
+        and 0 the other.
+    winner, baseline : str
+        Names of the chosen model and of the one it had to beat.
+    verdict : str
+        The comparison in words. A difference is followed by half the width of its 90 %
+        interval.
+    held_out : tuple of (labels, scores, weight)
+        Rows of the history with the winner's scores from the first fold that did not
+        learn from them. Scores of different folds are not comparable as they are: these
+        are in units of the fold's standard deviation, zero at the fold's cut.
+    certificate : Certificate or None
+        Of the winner, if it has one.
+    settings : dict
+        What was done, as plain values, so that it can be repeated; under ``"warnings"``,
+        what went wrong in which fits.
+    outlook : Outlook
+        The folds' results, from which :meth:`at` reads other budgets.
+
+    See Also
+    --------
+    pick : Makes it.
+
+    Examples
+    --------
+    >>> from shortlist import pick
+    >>> from shortlist.datasets import load_tumours
+    >>> X, y = load_tumours()
+    >>> found = pick(X[:300], y[:300], X[300:], k=20, models=["TopPush"])
+    >>> len(found.selected), found.at(30).k, len(found.to_frame(X[300:]).columns)
+    (20, 30, 33)
+    >>> found.expected_hits.low <= found.expected_hits.value <= found.expected_hits.high
+    True
+    """
+
+    k: int
+    n_candidates: int
+    n_history: int
+    n_positive: float
+    positive_label: Any
+    selected: np.ndarray
+    scores: np.ndarray
+    expected_hits: ExpectedHits
+    comparison: Comparison
+    forecast: Forecast
+    model: Any
+    winner: str
+    baseline: str
+    verdict: str
+    held_out: tuple[np.ndarray, np.ndarray, np.ndarray]
+    certificate: Certificate | None
+    settings: dict[str, Any]
+    outlook: Outlook
+
+    def at(self, k: int | float) -> Shortlist:
+        """Return the shortlist of the same model for another budget.
+
+        Nothing is fitted. The model was chosen for the first budget; the comparison
+        shows how all of them do at this one.
+
+        Parameters
+        ----------
+        k : int or float
+            Budget: a number, or a fraction in (0, 1) of the candidates, rounded up.
+
+        Returns
+        -------
+        Shortlist
+        """
+        places = check_budget(k, self.n_candidates)
+        left_out, chosen_for = self.comparison.left_out, self.settings["k"]
+        return replace(
+            self,
+            **at_budget(places, self.outlook, self.winner, self.scores, left_out, chosen_for),
+        )
+
+    def to_frame(self, candidates: Any = None) -> Any:
+        """Return the list as a pandas frame: rank, row, score.
+
+        Parameters
+        ----------
+        candidates : array, sparse matrix or frame, default=None
+            The rows that were passed to `pick`; their columns are added. Where one is
+            called rank, row or score, the first three are prefixed with ``list_``.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row for each selected candidate, best first.
+        """
+        import pandas as pd
+
+        columns: dict[Any, Any] = {}
+        if candidates is not None:
+            rows = take_rows(as_table(candidates, "candidates"), self.selected)
+            if hasattr(rows, "columns"):
+                columns = {name: np.asarray(rows[name]) for name in rows.columns}
+            else:
+                dense = rows.toarray() if sparse.issparse(rows) else rows
+                columns = {f"x{j}": column for j, column in enumerate(dense.T)}
+        places: dict[Any, Any] = {
+            "rank": np.arange(1, self.k + 1),
+            "row": self.selected,
+            "score": self.scores[self.selected],
+        }
+        if places.keys() & columns.keys():
+            places = {f"list_{name}": values for name, values in places.items()}
+        return pd.DataFrame(places | columns)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the expected hits against the budget, with interval and baseline.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        from .display._style import BLACK, BLUE, GREY, axes_or_new, finish, legend_above
+
+        ax = axes_or_new(ax)
+        line = self.forecast
+        label = f"{self.expected_hits.confidence:.0%} interval"
+        shade = {"color": BLUE, "alpha": 0.2, "linewidth": 0}
+        ax.fill_between(line.budgets, line.low, line.high, label=label, **shade)
+        ax.plot(line.budgets, line.hits, color=BLUE, label=self.winner)
+        if self.winner != self.baseline:
+            ax.plot(
+                line.budgets, line.baseline_hits, color=GREY, linestyle="--", label=self.baseline
+            )
+        ax.axvline(self.k, color=BLACK, linewidth=0.8, linestyle=":", label=f"k = {self.k}")
+        ax.set(xlim=(0, None), ylim=(0, None))
+        finish(ax, "candidates taken", "expected hits")
+        legend_above(ax)
+        return ax
+
+    def report(
+        self,
+        path: str | PathLike[str],
+        *,
+        rows: Any = None,
+        title: str | None = None,
+        overwrite: bool = False,
+    ) -> None:
+        """Write the report, one self-contained HTML page.
+
+        Parameters
+        ----------
+        path : path
+            File to write.
+        rows : frame, default=None
+            The selected rows, best first, to show in the list.
+        title : str, default=None
+            Heading of the page.
+        overwrite : bool, default=False
+            Whether an existing file may be replaced.
+        """
+        from .report import write_report
+
+        write_report(self, path, rows=rows, title=title, overwrite=overwrite)
+
+    def __str__(self) -> str:
+        return f"{self.verdict}\n\n{self.comparison}"
+
+    def __repr__(self) -> str:
+        return (
+            f"<Shortlist: {self.k} of {self.n_candidates} candidates by {self.winner}, "
+            f"{self.expected_hits.value:.1f} hits expected>"
+        )
+
+
+def best_first(scores: np.ndarray, k: int) -> np.ndarray:
+    """Row numbers of the `k` highest scores, best first, ties by row number."""
+    chosen = np.flatnonzero(first_k(scores, k)[0])
+    return chosen[np.argsort(-scores[chosen], kind="stable")]
+
+
+def at_budget(
+    k: int,
+    outlook: Outlook,
+    winner: str,
+    scores: np.ndarray,
+    left_out: dict[str, str],
+    chosen_for: int,
+) -> dict[str, Any]:
+    """Return the attributes of a shortlist that depend on the budget."""
+    comparison = compare_models(outlook, winner, k, left_out)
+    forecast, expected = forecast_hits(outlook, winner, k)
+    return {
+        "k": k,
+        "selected": best_first(scores, k),
+        "expected_hits": expected,
+        "comparison": comparison,
+        "forecast": forecast,
+        "verdict": verdict(comparison, expected, chosen_for),
+    }

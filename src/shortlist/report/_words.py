@@ -1,0 +1,106 @@
+"""Numbers and sentences of the report. `page.js` writes numbers by the same rules."""
+
+from __future__ import annotations
+
+import math
+from decimal import ROUND_CEILING, Context
+
+from ..certificate import Certificate
+
+DASH = "–"
+
+
+def fixed(value: float, decimals: int) -> str:
+    """Write a number with separators of thousands; halves go to the even neighbour."""
+    scale = 10**decimals
+    return f"{round(value * scale) / scale:,.{decimals}f}"
+
+
+def sentence(words: str) -> str:
+    """Begin with a capital: names of models need not."""
+    return words[:1].upper() + words[1:]
+
+
+def count(value: float) -> str:
+    """Write an expected number of hits: one decimal below ten."""
+    if not math.isfinite(value):
+        return DASH
+    return fixed(value, 1 if value < 9.95 else 0)
+
+
+def percent(share: float) -> str:
+    """Write a share: about two digits, never more than two decimals."""
+    if not math.isfinite(share):
+        return DASH
+    value = 100 * share
+    return f"{fixed(value, 0 if value >= 9.95 else 1 if value >= 0.995 else 2)} %"
+
+
+def at_most(share: float) -> str:
+    """Write a bound: two digits, rounded up, because a proof must not promise more."""
+    rounded = Context(prec=2, rounding=ROUND_CEILING).create_decimal_from_float(100 * share)
+    return f"{rounded:f} %"
+
+
+def plain(value: float) -> str:
+    """Write any number with five digits."""
+    return f"{value:.5g}" if math.isfinite(value) else DASH
+
+
+def signed(value: float, error: float) -> str:
+    """Write a difference with half the width of its interval."""
+    if not math.isfinite(value):
+        return DASH
+    sign = "−" if value < 0 else "+"
+    spread = "∞" if math.isinf(error) else count(error)
+    return f"{sign}{count(abs(value))} ± {spread}"
+
+
+def duration(seconds: float) -> str:
+    """Write a time a person can read."""
+    if seconds < 60:
+        return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s"
+
+
+def certified(certificate: Certificate | None, model: str) -> tuple[str, str]:
+    """Say what a certificate proves, and what it does not, in two sentences.
+
+    Examples
+    --------
+    >>> from shortlist.certificate import Certificate
+    >>> from shortlist.report._words import certified
+    >>> certified(Certificate(2.0, 1.5, "converged", 0.3), "TopPush")[0]
+    'Proven: no TopPush with these settings reaches a training objective more than 25 % lower.'
+    """
+    new_rows = "It says nothing about new rows: that is what the cross-validation above measures."
+    if certificate is None:
+        return (
+            f"{sentence(model)} is fitted without a certificate: its training comes with no proof.",
+            "The estimate of the hits does not need one: it comes from cross-validation.",
+        )
+    if certificate.status == "local":
+        return (
+            f"{sentence(model)} solves a problem with many local optima: the search ended in one "
+            "of them, and no bound to the best is claimed.",
+            "The estimate of the hits does not need one: it comes from cross-validation.",
+        )
+    gap = certificate.relative_gap
+    bound = (
+        f"no {model} with these settings reaches a training objective more than "
+        f"{at_most(gap)} lower"
+        if math.isfinite(gap)
+        else "nothing, because no bound was found in time"
+    )
+    if certificate.status == "converged":
+        return f"Proven: {bound}.", f"The proof is about training. {new_rows}"
+    reason = {
+        "max_iter": "at the limit of iterations",
+        "time_limit": "at the time limit",
+        "stopped": "because the callback asked for it",
+    }[certificate.status]
+    return (
+        f"Training stopped early, {reason}. Proven: {bound}.",
+        f"It was meant to come within {100 * certificate.tol:.2g} %. {new_rows}",
+    )

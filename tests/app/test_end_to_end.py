@@ -1,0 +1,156 @@
+"""The installed command on real files, from two tables to a list, a report and a model."""
+
+import io
+import json
+import signal
+import subprocess
+import time
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from .conftest import COMMAND
+
+PICK = ("pick", "candidates.csv", "--history", "history.csv", "--label", "outcome")
+BAD = ("--positive", "bad", "--id", "loan")
+
+
+def read(path):
+    return pd.read_csv(path, dtype=str, keep_default_na=False)
+
+
+def test_pick_then_score_then_evaluate(files, run, loans):
+    outputs = ("-o", "list.csv", "--report", "report.html", "--save", "model.skops")
+    done = run(*PICK, *BAD, "-k", "20", *outputs)
+    assert done.returncode == 0, done.stderr.decode()
+    assert b"of 20" in done.stdout
+    assert b"Wrote report.html" in done.stdout
+    assert b"Traceback" not in done.stderr
+    found = read("list.csv")
+    original = read("candidates.csv")
+    assert list(found) == ["rank", "row", "score", *original]
+    assert found["rank"].tolist() == [str(rank) for rank in range(1, 21)]
+    assert np.all(np.diff(found["score"].astype(float)) <= 0)
+    rows = original.iloc[found["row"].astype(int)].reset_index(drop=True)
+    pd.testing.assert_frame_equal(found[list(original)], rows)
+    page = (files / "report.html").read_text("utf-8")
+    assert page.startswith("<!DOCTYPE html>")
+    assert found["loan"][0] in page
+
+    # The saved model ranks the same file the same way, to TSV and to Parquet.
+    done = run("score", "candidates.csv", "--model", "model.skops", "-k", "20", "-o", "again.tsv")
+    assert done.returncode == 0, done.stderr.decode()
+    again = pd.read_csv("again.tsv", sep="\t", dtype=str, keep_default_na=False)
+    assert again["row"].tolist() == found["row"].tolist()
+    np.testing.assert_allclose(again["score"].astype(float), found["score"].astype(float))
+    done = run("score", "-", "--model", "model.skops", "-o", "all.parquet",
+               input=(files / "candidates.csv").read_bytes())  # fmt: skip
+    assert done.returncode == 0, done.stderr.decode()
+    everything = pq.read_table("all.parquet").to_pandas()
+    assert sorted(everything["row"]) == list(range(80))
+    assert everything["row"].iloc[:20].tolist() == found["row"].astype(int).tolist()
+
+    # Judged by the outcome, which is known here.
+    _, y = loans
+    known = everything.assign(outcome=np.where(y[160:][everything["row"]], "bad", "good"))
+    known.to_csv("known.csv", index=False)
+    done = run("evaluate", "known.csv", "--label", "outcome", "--positive", "bad",
+               "--score", "score", "-k", "20", "--json")  # fmt: skip
+    judged = json.loads(done.stdout)
+    hits = int((known["outcome"][:20] == "bad").sum())
+    assert judged["hits"]["estimate"] == pytest.approx(hits)
+    assert judged["recall_at_k"]["estimate"] == pytest.approx(hits / y[160:].sum())
+    assert judged["precision_at_k"]["low"] < hits / 20 < judged["precision_at_k"]["high"]
+
+
+def test_json_and_pipes(files, run):
+    done = run(*PICK, *BAD, "-k", "10%", "--json")
+    assert done.returncode == 0, done.stderr.decode()
+    told = json.loads(done.stdout)
+    assert told["k"] == 8
+    assert len(told["list"]) == 8
+    assert {"rank", "row", "score", "loan"} == set(told["list"][0])
+    assert told["expected_hits"]["low"] <= told["expected_hits"]["value"]
+    assert told["verdict"].endswith(".")
+    assert not list(files.glob("*.html"))
+
+
+def test_awkward_table(tmp_path, run, loans, monkeypatch):
+    """Accents, quoted newlines, semicolons, dates, free text, missing values, Latin-1."""
+    X, y = loans
+    rng = np.random.default_rng(0)
+    X = X.assign(
+        été=["né à\nKöln; „ja“" if bad else f"café {number}" for number, bad in enumerate(y)],
+        seit=(pd.Timestamp("2021-03-01") + pd.to_timedelta(rng.integers(0, 900, len(X)), "D"))
+        .strftime("%d/%m/%Y"),
+        leer="",
+    )  # fmt: skip
+    X = X.mask(rng.random(X.shape) < 0.1, "")
+    monkeypatch.chdir(tmp_path)
+    X = X.replace({"„": "«", "“": "»"}, regex=True)
+    X.assign(outcome=y).iloc[:160].to_csv("h.csv", index=False, sep=";", encoding="latin-1")
+    X.iloc[160:].to_csv("c.csv", index=False, sep=";", encoding="latin-1")
+    done = run("pick", "c.csv", "--history", "h.csv", "--label", "outcome", "-k", "15",
+               "--id", "loan", "--encoding", "latin-1")  # fmt: skip
+    assert done.returncode == 0, done.stderr.decode()
+    assert b"'leer'" in done.stderr
+    found = pd.read_csv(io.BytesIO(done.stdout), dtype=str, keep_default_na=False)
+    assert len(found) == 15
+    assert found["été"].str.contains("né à\nKöln; «ja»").any()
+
+
+def test_interrupt_leaves_nothing(files):
+    before = {path.name for path in files.iterdir()}
+    process = subprocess.Popen(
+        [COMMAND, *PICK, *BAD, "-k", "20", "-o", "list.csv", "--report", "report.html"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    # The reserved outputs appear when the work has begun.
+    deadline = time.monotonic() + 120
+    while not list(files.glob(".shortlist-*")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 130, errors.decode()
+    assert b"nothing was written" in errors
+    assert b"Traceback" not in errors
+    assert {path.name for path in files.iterdir()} == before
+
+
+def test_help_is_light(run):
+    done = run("--help")
+    assert done.returncode == 0
+    assert b"Exit codes" in done.stdout
+    for name in ("pick", "score", "evaluate", "demo"):
+        assert run(name, "--help").returncode == 0
+
+
+def test_a_hundred_columns_of_text_and_dates(tmp_path, run, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    words = np.array(
+        ["zahlung", "spät", "früh", "order", "déjà", "rien", "blau", "rot", "möbel", "haus"]
+    )
+    n = 110
+    y = np.arange(n) % 4 == 0
+    table = {}
+    for j in range(50):
+        said = [" ".join(rng.choice(words, 4)) + f" {i}" for i in range(n)]
+        table[f"text {j}"] = [
+            f"{text} mahnung" if bad else text for text, bad in zip(said, y, strict=True)
+        ]
+        day = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 900, n), "D")
+        table[f"date {j}"] = day.strftime("%d/%m/%Y" if j % 2 else "%Y-%m-%d %H:%M:%S")
+    frame = pd.DataFrame(table).mask(rng.random((n, 100)) < 0.03, "")
+    frame.assign(bad=y.astype(int)).iloc[:80].to_csv("h.csv", index=False)
+    frame.iloc[80:].to_csv("c.csv", index=False)
+    done = run("pick", "c.csv", "--history", "h.csv", "--label", "bad", "-k", "7", "-o", "list.tsv",
+               "--save", "m.skops")  # fmt: skip
+    assert done.returncode == 0, done.stderr.decode()
+    found = pd.read_csv("list.tsv", sep="\t")
+    assert y[80:][found["row"]].sum() >= 5
+    assert (tmp_path / "m.skops").stat().st_size < 20_000_000

@@ -1,0 +1,101 @@
+"""Reading in blocks against reading at once; outputs that appear whole or not at all."""
+
+import csv
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shortlist import _tables
+from shortlist._files import Outputs, free_names
+from shortlist._tables import Table, TableError, write_list
+
+CELL = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\x00"), max_size=8)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    rows=st.lists(st.tuples(CELL, CELL, CELL), min_size=1, max_size=30),
+    separator=st.sampled_from(",;\t|"),
+    seed=st.integers(0, 99),
+)
+def test_cells_come_back_as_they_were(rows, separator, seed, tmp_path_factory):
+    # A row of blanks only would be an empty line to some readers; the first cell is filled.
+    rows = [("x" + first, *others) for first, *others in rows]
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, delimiter=separator, quoting=csv.QUOTE_ALL, lineterminator="\n")
+    writer.writerow(["a", "b, or c", "d"])
+    writer.writerows(rows)
+    path = tmp_path_factory.mktemp("cells") / "t.csv"
+    path.write_bytes(text.getvalue().encode())
+    table = Table(str(path))
+    if table._delimiter != separator:
+        # Inside quotes nothing counts, so the delimiter is always found.
+        raise AssertionError(table._delimiter)
+    assert table.n_rows == len(rows)
+    assert [tuple(row) for row in table.read().to_numpy()] == rows
+    chosen = np.random.default_rng(seed).permutation(len(rows))[: 1 + len(rows) // 2]
+    taken = pd.concat(list(table.take(chosen)))
+    assert [tuple(row) for row in taken.to_numpy()] == [rows[i] for i in chosen]
+
+
+@pytest.mark.parametrize("ending", [".csv", ".tsv", ".parquet"])
+def test_rows_from_many_blocks(tmp_path, monkeypatch, ending):
+    """Small blocks and small passes: the order of the list survives both."""
+    monkeypatch.setattr(_tables, "_BLOCK_BYTES", 1 << 12)
+    monkeypatch.setattr(_tables, "_BLOCK_ROWS", 97)
+    monkeypatch.setattr(_tables, "_TAKE_ROWS", 400)
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"id": [f"{i:04d}" for i in range(3000)], "é": rng.normal(size=3000)})
+    path = tmp_path / f"t{ending}"
+    write_list(path, [frame.iloc[:1000], frame.iloc[1000:]])
+    table = Table(str(path))
+    assert table.n_rows == 3000
+    assert len(list(table.blocks())) > 5
+    rows = rng.permutation(3000)[:1500]
+    taken = pd.concat(list(table.take(rows)))
+    assert taken["id"].tolist() == frame["id"].iloc[rows].tolist()
+    np.testing.assert_array_equal(taken["é"].astype(float), frame["é"].iloc[rows])
+
+
+def test_a_row_longer_than_a_block_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(_tables, "_BLOCK_BYTES", 1 << 10)
+    path = tmp_path / "t.csv"
+    path.write_text('a,b\n1,2\n3,"' + "x\n" * 5000 + '"\n')
+    with pytest.raises(TableError, match="well-formed"):
+        _ = Table(str(path)).n_rows
+
+
+def test_outputs_appear_together_or_not_at_all(tmp_path):
+    one, two = str(tmp_path / "one.csv"), str(tmp_path / "two.html")
+
+    def write_and_fail(text, **settings):
+        with Outputs(one, two, **settings) as outputs:
+            outputs[one].write_text(text)
+            raise RuntimeError("late")
+
+    with pytest.raises(RuntimeError, match="late"):
+        write_and_fail("done")
+    assert list(tmp_path.iterdir()) == []
+    with Outputs(one, two) as outputs:
+        outputs[one].write_text("1")
+        outputs[two].write_text("2")
+        assert not (tmp_path / "one.csv").exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["one.csv", "two.html"]
+    with pytest.raises(FileExistsError, match="--force"):
+        Outputs(one)
+    with pytest.raises(RuntimeError, match="late"):
+        write_and_fail("changed", force=True)
+    assert (tmp_path / "one.csv").read_text() == "1"
+    with pytest.raises(FileExistsError, match="twice"):
+        Outputs(str(tmp_path / "x.csv"), str(tmp_path / "." / "x.csv"))
+
+
+def test_free_names_keep_a_pair_together(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "report.html").touch()
+    (tmp_path / "shortlist-2.csv").touch()
+    assert free_names("shortlist.csv", "report.html") == ["shortlist-3.csv", "report-3.html"]

@@ -1,0 +1,33 @@
+# No __init__.py in this folder: tests/ is on the path, and a package tests/dask would
+# hide dask itself.
+import dask
+import pytest
+from distributed import Client, LocalCluster
+
+
+@pytest.fixture(scope="module")
+def client():
+    """A real cluster: two worker processes of one thread each.
+
+    It ends with its module: where a client exists, dask shuffles through it even if asked
+    to compute in this thread.
+    """
+    with (
+        dask.config.set({"distributed.comm.timeouts.connect": "30s"}),
+        LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=":0",
+            memory_limit=0,
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.fixture
+def local():
+    """Compute in this thread: values do not depend on where, and this is faster."""
+    with dask.config.set(scheduler="sync"):
+        yield

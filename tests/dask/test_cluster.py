@@ -1,0 +1,86 @@
+"""The same on a real cluster of two worker processes."""
+
+import dask.array as da
+import numpy as np
+import pytest
+from distributed import wait
+from sklearn.frozen import FrozenEstimator
+
+import shortlist
+from shortlist.dask import BudgetClassifier, RankSVM, metrics
+
+
+@pytest.fixture(scope="module")
+def table():
+    random = np.random.default_rng(0)
+    n = 12_000
+    X = random.normal(size=(n, 6)).astype(np.float32)
+    y = np.round(X[:, 0] + random.normal(size=n))
+    return X, y, np.arange(n) // 10
+
+
+def lazy(table, step=3000):
+    return tuple(da.from_array(v, chunks=(step, 6)[: v.ndim]) for v in table)
+
+
+def test_ranking_is_that_of_memory_and_passes_move_no_rows(client, table):
+    X, y, qid = lazy(table)
+    X = X.persist()
+    wait(X)
+    client.run(_forget_transfers)
+    there = RankSVM(loss="squared_hinge", tol=1e-7).fit(X, y, qid)
+    here = shortlist.RankSVM(loss="squared_hinge", tol=1e-7).fit(*table)
+    assert there.certificate_.status == "converged"
+    assert there.certificate_.primal == pytest.approx(here.certificate_.primal, rel=1e-6)
+    # Dask may balance a partition or two at the start; the passes move no rows.
+    assert sum(client.run(_bytes_received).values()) < table[0].nbytes
+    assert there.score(X, y, qid) == pytest.approx(here.score(*table), abs=1e-4)
+
+
+def _forget_transfers(dask_worker):
+    dask_worker.transfer_incoming_log.clear()
+
+
+def _bytes_received(dask_worker):
+    return sum(entry["total"] for entry in dask_worker.transfer_incoming_log)
+
+
+def test_the_k_best_and_metrics(client, table):
+    X, _, _ = table
+    scores = lazy(table)[0][:, 1].round(1)
+    want = np.argsort(-X[:, 1].round(1), kind="stable")[:500]
+    np.testing.assert_array_equal(metrics.top_k(scores, 500).row, want)
+    label = X[:, 0] > 1.0
+    there = metrics.precision_at_k(da.from_array(label, chunks=3000), scores, 0.05)
+    assert there == pytest.approx(shortlist.metrics.precision_at_k(label, X[:, 1].round(1), 0.05))
+
+
+def test_labels_are_made_where_the_rows_are(client, table):
+    X, y, qid = table
+    scorer = FrozenEstimator(shortlist.RankSVM().fit(X, y, qid))
+    rows = lazy(table)[0]
+    target = (rows[:, 0] > 1.0).astype(int)
+    labels = BudgetClassifier(scorer, k=100).fit(rows, target).predict(rows).persist()
+    wait(labels)
+    where = {worker for workers in client.who_has(labels).values() for worker in workers}
+    assert where
+    assert where <= set(client.scheduler_info()["workers"])
+    best = np.argsort(-scorer.predict(X), kind="stable")[:100]
+    np.testing.assert_array_equal(np.flatnonzero(labels.compute()), np.sort(best))
+
+
+def test_a_tie_reaches_the_client(client):
+    X = da.zeros((40, 1), chunks=(10, 1))
+    scorer = FrozenEstimator(shortlist.RankSVM().fit([[0.0], [1.0]], [0, 1]))
+    model = BudgetClassifier(scorer, k=3).fit(X, da.arange(40, chunks=10) % 2)
+    with pytest.warns(UserWarning, match="37 rows were left out"):
+        labels = model.predict(X).compute()
+    np.testing.assert_array_equal(labels, np.arange(40) < 3)
+
+
+def test_an_error_of_a_partition_reaches_the_user(client, table):
+    X, y, qid = lazy(table)
+    with pytest.raises(ValueError, match=r"qid=299 has rows in partitions 0 and 1"):
+        RankSVM().fit(X, y, qid=qid // 299 * 299)
+    with pytest.raises(ValueError, match=r"Partition \d: .*NaN"):
+        RankSVM().fit(X, y * np.nan, qid)

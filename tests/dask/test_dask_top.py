@@ -1,0 +1,203 @@
+"""TopPush and PatMat on partitions: the same answer as in memory, however rows are cut."""
+
+import pickle
+import subprocess
+import sys
+import textwrap
+
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from skops import io as skops_io
+
+import shortlist
+from block_data import ugly_rows
+from shortlist import dask as on_dask
+from shortlist.blocks import Blocks
+
+MODELS = [
+    ("TopPush", {}),
+    ("TopPush", {"k": 7}),
+    ("TopPush", {"k": 0.2, "loss": "hinge"}),
+    ("PatMat", {"tau": 0.1}),
+    ("PatMat", {"tau": 0.1, "quantile": "all", "loss": "hinge"}),
+]
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(3)
+    y = rng.random(900) < 0.15
+    X = rng.normal(size=(900, 6)) + 1.5 * y[:, None]
+    return X, y.astype(int)
+
+
+def cut(n_rows, n_parts, seed=0):
+    """Uneven chunks, one of them empty where there are many."""
+    rng = np.random.default_rng(seed)
+    ends = np.sort(rng.integers(0, n_rows + 1, size=n_parts - 1))
+    if n_parts > 3:
+        ends[1] = ends[0]
+    return tuple(int(size) for size in np.diff([0, *ends, n_rows]))
+
+
+def on_parts(X, y, n_parts, seed=0):
+    chunks = cut(len(y), n_parts, seed)
+    return (
+        da.from_array(X, chunks=(chunks, X.shape[1])),
+        da.from_array(y, chunks=(chunks,)),
+    )
+
+
+def assert_same(model, reference):
+    assert model.certificate_.status == reference.certificate_.status == "converged"
+    primal = reference.certificate_.primal
+    assert model.certificate_.primal == pytest.approx(primal, rel=1e-6)
+    np.testing.assert_allclose(model.coef_, reference.coef_, rtol=1e-3, atol=1e-5)
+    assert model.threshold_ == pytest.approx(reference.threshold_, rel=1e-3, abs=1e-5)
+    assert list(model.classes_) == list(reference.classes_)
+
+
+@pytest.mark.usefixtures("local")
+@pytest.mark.parametrize(("name", "parameters"), MODELS)
+@pytest.mark.parametrize(
+    ("n_parts", "order"), [(1, "shuffled"), (4, "shuffled"), (4, "sorted"), (37, "sorted")]
+)
+def test_same_answer_for_any_partition(rows, name, parameters, n_parts, order):
+    X, y = rows
+    reference = getattr(shortlist, name)(tol=1e-8, **parameters).fit(X, y)
+    index = np.argsort(y, kind="stable")  # negatives first: partitions of one class
+    if order == "shuffled":
+        index = np.random.default_rng(1).permutation(len(y))
+    model = getattr(on_dask, name)(tol=1e-8, **parameters)
+    assert model.fit(*on_parts(X[index], y[index], n_parts)) is model
+    assert_same(model, reference)
+
+
+@pytest.mark.usefixtures("local")
+@settings(max_examples=25, deadline=None)
+@given(ugly_rows(), st.integers(1, 6), st.sampled_from(MODELS), st.integers(0, 99))
+@pytest.mark.filterwarnings("ignore")
+def test_ugly_data(data, n_parts, model, seed):
+    X, y, weight = data
+    name, parameters = model
+    k = {"k": 0.3} if parameters.get("k") == 7 else {}
+    terms = {"tol": 1e-4, **parameters, **k}
+    reference = getattr(shortlist, name)(**terms).fit(X, y, weight).certificate_
+    model = getattr(on_dask, name)(**terms)
+    certificate = model.fit(*on_parts(X, y, n_parts, seed), weight).certificate_
+    if certificate.status == reference.status == "converged":
+        assert certificate.primal == pytest.approx(reference.primal, rel=2.1e-4, abs=1e-300)
+    assert certificate.dual <= reference.primal * (1 + 1e-9)
+    assert reference.dual <= certificate.primal * (1 + 1e-9)
+
+
+@pytest.mark.usefixtures("local")
+def test_frames_names_strings_and_weights(rows):
+    X, y = rows
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    frame["label"] = np.where(y == 1, "yes", "no")
+    frame["count"] = np.random.default_rng(0).integers(0, 3, size=len(y)).astype(float)
+    weight = frame["count"].to_numpy()
+    parts = dd.from_pandas(frame, npartitions=5)
+    features = parts[list("abcdef")]
+    model = on_dask.PatMat(0.1, tol=1e-8).fit(features, parts["label"], parts["count"])
+    reference = shortlist.PatMat(0.1, tol=1e-8).fit(frame[list("abcdef")], frame["label"], weight)
+    assert_same(model, reference)
+    assert list(model.feature_names_in_) == list("abcdef")
+    twice = np.repeat(np.arange(len(y)), weight.astype(int))
+    repeated = shortlist.PatMat(0.1, tol=1e-8).fit(X[twice], y[twice])
+    assert model.certificate_.primal == pytest.approx(repeated.certificate_.primal, rel=1e-6)
+    labels = model.predict(features)
+    assert set(labels.compute()) <= {"yes", "no"}
+
+
+@pytest.mark.usefixtures("local")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sparse_chunks(rows, dtype):
+    X, y = rows
+    X = np.where(np.abs(X) > 0.7, X, 0.0).astype(dtype)
+    dense, labels = on_parts(X, y, 4)
+    chunks = dense.map_blocks(sparse.csr_matrix)
+    reference = shortlist.TopPush(5, tol=1e-7).fit(X, y)
+    assert_same(on_dask.TopPush(5, tol=1e-7).fit(chunks, labels), reference)
+    assert_same(on_dask.TopPush(5, tol=1e-7).fit(dense, labels), reference)
+
+
+@pytest.mark.usefixtures("local")
+def test_the_model_is_an_ordinary_one(rows, tmp_path):
+    X, y = rows
+    model = on_dask.TopPush(3).fit(*on_parts(X, y, 3))
+    expected = model.predict(X)
+    assert isinstance(expected, np.ndarray)
+    stored = skops_io.dumps(model)
+    trusted = skops_io.get_untrusted_types(data=stored)
+    assert all(name.startswith("shortlist.") for name in trusted)
+    np.testing.assert_array_equal(skops_io.loads(stored, trusted=trusted).predict(X), expected)
+    (tmp_path / "model.pkl").write_bytes(pickle.dumps(model))
+    np.savez(tmp_path / "rows.npz", X=X, expected=expected)
+    code = """
+        import sys
+        sys.modules["dask"] = sys.modules["distributed"] = None
+        import pickle, numpy as np
+        rows = np.load("rows.npz")
+        model = pickle.load(open("model.pkl", "rb"))
+        assert (model.predict(rows["X"]) == rows["expected"]).all()
+        assert model.certificate_.status == "converged"
+    """
+    run = [sys.executable, "-c", textwrap.dedent(code)]
+    subprocess.run(run, cwd=tmp_path, check=True, timeout=120)
+
+
+@pytest.mark.usefixtures("local")
+def test_memory_and_blocks_go_the_usual_way(rows):
+    X, y = rows
+    reference = shortlist.TopPush(3).fit(X, y)
+    np.testing.assert_array_equal(on_dask.TopPush(3).fit(X, y).coef_, reference.coef_)
+    assert_same(
+        on_dask.TopPush(3, tol=1e-7).fit(Blocks(X, y)), reference.set_params(tol=1e-7).fit(X, y)
+    )
+
+
+@pytest.mark.usefixtures("local")
+def test_errors_name_the_remedy(rows):
+    X, y = rows
+    parts = on_parts(X, y, 4)
+    with pytest.raises(ValueError, match=r"kernel='rbf'.*kernel='linear'"):
+        on_dask.TopPush(kernel="rbf").fit(*parts)
+    with pytest.raises(ValueError, match="requires y"):
+        on_dask.TopPush().fit(parts[0])
+    with pytest.raises(ValueError, match="one class only"):
+        on_dask.TopPush().fit(parts[0], da.zeros_like(parts[1]))
+    with pytest.raises(ValueError, match="3 classes"):
+        on_dask.TopPush().fit(parts[0], da.from_array(np.arange(900) % 3, chunks=200))
+    with pytest.raises(ValueError, match="k=2000 exceeds"):
+        on_dask.TopPush(2000).fit(*parts)
+    with pytest.raises(ValueError, match="sample_weight is zero for every row of class 1"):
+        on_dask.TopPush().fit(*parts, (y == 0).astype(float))
+    bad = X.copy()
+    bad[-1, 0] = np.nan
+    with pytest.raises(ValueError, match="Partition 3: Input X contains NaN"):
+        on_dask.TopPush().fit(da.from_array(bad, chunks=(300, 6)).rechunk((225, 6)), y)
+
+
+@parametrize_with_checks([on_dask.TopPush()])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def test_on_a_real_cluster(client, rows):
+    X, y = rows
+    parts = on_parts(X, y, 4)
+    for name, parameters in (MODELS[1], MODELS[3]):
+        seen = []
+        model = getattr(on_dask, name)(tol=1e-7, callback=seen.append, **parameters)
+        assert_same(model.fit(*parts), getattr(shortlist, name)(tol=1e-7, **parameters).fit(X, y))
+        assert len(seen) == len(model.certificate_.trace)
+    assert client.status == "running"

@@ -1,0 +1,175 @@
+"""Numbers, sentences and axes of the report."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shortlist.certificate import Certificate
+from shortlist.report._html import Html, element, join, json_script
+from shortlist.report._scale import Scale, rounded_around, rounded_up
+from shortlist.report._words import at_most, certified, count, duration, percent, sentence, signed
+
+sizes = st.floats(1e-12, 1e12)
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        (0, "0.0"),
+        (2.25, "2.2"),
+        (2.35, "2.4"),
+        (9.949, "9.9"),
+        (9.95, "10"),
+        (12.5, "12"),
+        (13.5, "14"),
+        (61_234.4, "61,234"),
+    ],
+)
+def test_counts(value, written):
+    assert count(value) == written
+
+
+@pytest.mark.parametrize(
+    ("share", "written"),
+    [(0, "0.00 %"), (0.0004, "0.04 %"), (0.00996, "1.0 %"), (0.0949, "9.5 %"), (1, "100 %")],
+)
+def test_percentages(share, written):
+    assert percent(share) == written
+
+
+def test_what_is_not_known_is_a_dash():
+    assert [count(math.nan), percent(math.nan), signed(math.nan, 1.0)] == 3 * ["–"]
+    assert signed(-3.0, math.inf) == "−3.0 ± ∞"
+    assert signed(12.0, 4.0) == "+12 ± 4.0"
+
+
+def test_a_sentence_begins_with_a_capital():
+    assert [sentence(words) for words in ("logistic", "TopPush", "")] == ["Logistic", "TopPush", ""]
+
+
+def test_durations():
+    assert [duration(s) for s in (0.123, 9, 42.4, 125)] == ["0.12 s", "9 s", "42 s", "2 min 5 s"]
+
+
+@given(share=sizes)
+def test_a_bound_is_never_rounded_down(share):
+    written = float(at_most(share).removesuffix(" %"))
+    assert 100 * share <= written * (1 + 1e-12)
+    assert written <= 100 * share * 1.11
+
+
+STATUSES = {
+    "converged": "Proven: no TopPush with these settings",
+    "max_iter": "stopped early, at the limit of iterations. Proven: no TopPush",
+    "time_limit": "stopped early, at the time limit",
+    "stopped": "stopped early, because the callback asked for it",
+    "local": "no bound to the best is claimed",
+}
+
+
+@pytest.mark.parametrize("status", STATUSES)
+def test_certificates_in_words(status):
+    proof, limits = certified(Certificate(2.0, 1.5, status, 0.001), "TopPush")
+    assert STATUSES[status] in proof
+    assert "cross-validation" in limits
+    # 0.5 of 2 is the gap; a local optimum claims nothing.
+    assert ("25 %" in proof) == (status != "local")
+    assert ("within 0.1 %" in limits) == (status in ("max_iter", "time_limit", "stopped"))
+
+
+def test_no_certificate_and_no_bound():
+    assert "comes with no proof" in certified(None, "logistic regression")[0]
+    endless = Certificate(2.0, -math.inf, "time_limit", 0.001)
+    assert "nothing, because no bound was found" in certified(endless, "TopPush")[0]
+
+
+@given(value=sizes, at_most=st.integers(2, 8))
+def test_a_rounded_end_holds_the_value_closely(value, at_most):
+    end = rounded_up(value, at_most)
+    assert value * (1 - 1e-8) <= end <= 2.5 * value
+    scale = Scale(0.0, end)
+    ticks = scale.ticks(at_most)
+    assert 2 <= len(ticks) <= at_most + 1
+    assert ticks[0][0] == 0
+    assert ticks[-1][0] == pytest.approx(100, abs=1e-6) or len(ticks) > 1
+
+
+@given(low=st.floats(-1e6, 1e6), width=st.floats(0, 1e6), at_most=st.integers(2, 6))
+def test_round_ends_hold_both_values(low, width, at_most):
+    scale = rounded_around(low, low + width, at_most)
+    margin = 1e-6 * (abs(low) + width + 1)
+    assert scale.low <= low + margin
+    assert scale.high >= low + width - margin
+    assert scale.low < scale.high
+
+
+@given(
+    low=st.floats(-1e300, 1e300),
+    high=st.floats(-1e300, 1e300),
+    share=st.floats(0, 1),
+)
+def test_places_are_on_the_axis(low, high, share):
+    low, high = min(low, high), max(low, high)
+    scale = Scale(low, high)
+    at = scale.place(low * (1 - share) + high * share)
+    assert -1e-6 <= at <= 100 + 1e-6
+    assert all(-1e-6 <= place <= 100 + 1e-6 for place, _ in scale.ticks())
+    assert len(scale.ticks()) <= 8
+
+
+@given(high=st.integers(1, 10**9), at_most=st.integers(4, 8))
+def test_logarithmic_ticks(high, at_most):
+    scale = Scale(1.0, float(high), log=True)
+    ticks = scale.ticks(at_most)
+    assert 1 <= len(ticks) <= max(at_most, 10)
+    places = [place for place, _ in ticks]
+    assert places == sorted(places)
+    assert np.all(np.diff(places) > 0)
+    assert 0 <= places[0] <= places[-1] <= 100 + 1e-6
+
+
+texts = st.text(st.characters(exclude_categories=["Cs"]))
+
+
+@given(content=texts, attribute=texts)
+def test_text_stays_text(content, attribute):
+    from html.parser import HTMLParser
+
+    found = []
+
+    class Reader(HTMLParser):
+        def handle_starttag(self, tag, attrs):
+            found.append((tag, dict(attrs)))
+
+        def handle_data(self, data):
+            found.append(data)
+
+    reader = Reader()
+    reader.feed(element("p", content, title=attribute) + "<hr>")
+    reader.close()
+    assert found[0] == ("p", {"title": attribute})
+    assert "".join(part for part in found if isinstance(part, str)) == content
+    assert found[-1] == ("hr", {})
+
+
+@given(content=texts)
+def test_data_cannot_end_its_element(content):
+    import json
+
+    script = json_script({"name": content}, "data")
+    inside = script.removeprefix('<script type="application/json" id="data">')
+    inside = inside.removesuffix("</script>")
+    assert not set("<>&") & set(inside)
+    assert json.loads(inside) == {"name": content}
+
+
+def test_markup_is_not_escaped_twice():
+    inner = element("b", "a & b")
+    assert join(inner, None, "<") == "<b>a &amp; b</b>&lt;"
+    assert isinstance(join(inner), Html)
+    assert element("input", type="range", disabled=False, hidden=True, max=None) == (
+        '<input type="range" hidden>'
+    )

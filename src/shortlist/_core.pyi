@@ -69,8 +69,21 @@ def gather(
 ) -> None:
     """Copy ``source[rows, columns]`` to ``out[to_rows, to_columns]``."""
 
-def mirror(block: np.ndarray, out: np.ndarray, rows: np.ndarray) -> None:
-    """Write `block` into the rows and, transposed, into the columns of a square matrix."""
+def centred_rows(X: np.ndarray, rows: np.ndarray, centre: np.ndarray, out: np.ndarray) -> None:
+    """Copy the chosen float32 rows, minus `centre`."""
+
+def gaussian_entries(
+    inner: np.ndarray,
+    row_squares: np.ndarray,
+    column_squares: np.ndarray,
+    out: np.ndarray,
+    slots: np.ndarray,
+    start: int,
+) -> None:
+    """Write ``exp(inner - row_squares - column_squares)`` to rows `slots` of `out`."""
+
+def mirror(block: np.ndarray, out: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> None:
+    """Write ``out[rows, columns] = block`` and ``out[columns, rows] = block.T``."""
 
 class ActiveSet:
     """Active-set solver of a linear SVM whose rows have their own targets and bounds.

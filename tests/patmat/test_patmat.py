@@ -30,6 +30,7 @@ scores_of = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(
     scores=scores_of,
     power=st.sampled_from(["hinge", "squared_hinge"]),

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cells.hpp"
+#include "gaussian.hpp"
 #include "projections.hpp"
 #include "ranking.hpp"
 #include "rows.hpp"
@@ -120,6 +121,7 @@ NB_MODULE(_core, m) {
   bind_csr<double, std::int64_t>(m);
   bind_csr<float, std::int32_t>(m);
   bind_csr<float, std::int64_t>(m);
+  shortlist::bind_gaussian(m);
   shortlist::bind_pairs(m);
   m.def(
       "project_balanced",

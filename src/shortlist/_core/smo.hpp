@@ -341,16 +341,21 @@ void gather(const T* source, std::size_t stride, const std::int64_t* rows, std::
   }
 }
 
-// out[rows, :] = block and out[:, rows] = block^T, in tiles that suit the cache.
+// out[rows, columns] = block and out[columns, rows] = block^T, in tiles that suit the cache.
 template <typename T>
-void mirror(const T* block, const std::int64_t* rows, std::size_t n_rows, T* out, std::size_t n) {
+void mirror(const T* block, const std::int64_t* rows, std::size_t n_rows,
+            const std::int64_t* columns, std::size_t n_columns, T* out, std::size_t stride) {
   constexpr std::size_t kTile = 32;
-  for (std::size_t i = 0; i < n_rows; ++i)
-    std::copy(block + i * n, block + (i + 1) * n, out + static_cast<std::size_t>(rows[i]) * n);
   for (std::size_t i = 0; i < n_rows; i += kTile) {
     const std::size_t stop = std::min(n_rows, i + kTile);
-    for (std::size_t j = 0; j < n; ++j)
-      for (std::size_t k = i; k < stop; ++k) out[j * n + rows[k]] = block[k * n + j];
+    for (std::size_t k = i; k < stop; ++k) {
+      T* to = out + static_cast<std::size_t>(rows[k]) * stride;
+      for (std::size_t j = 0; j < n_columns; ++j) to[columns[j]] = block[k * n_columns + j];
+    }
+    for (std::size_t j = 0; j < n_columns; ++j) {
+      T* to = out + static_cast<std::size_t>(columns[j]) * stride;
+      for (std::size_t k = i; k < stop; ++k) to[rows[k]] = block[k * n_columns + j];
+    }
   }
 }
 

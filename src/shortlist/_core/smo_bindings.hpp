@@ -75,13 +75,14 @@ void bind_pairs_of(nb::module_& m) {
       "source"_a.noconvert(), "rows"_a, "columns"_a, "out"_a.noconvert(), "to_rows"_a, "to_columns"_a);
   m.def(
       "mirror",
-      [](Gram block, Square out, Slots rows) {
-        if (block.shape(0) != rows.shape(0) || block.shape(1) != out.shape(0))
+      [](Gram block, Square out, Slots rows, Slots columns) {
+        if (block.shape(0) != rows.shape(0) || block.shape(1) != columns.shape(0))
           throw std::invalid_argument("mirror: array sizes do not match");
         nb::gil_scoped_release release;
-        mirror(block.data(), rows.data(), rows.shape(0), out.data(), out.shape(0));
+        mirror(block.data(), rows.data(), rows.shape(0), columns.data(), columns.shape(0),
+               out.data(), out.shape(1));
       },
-      "block"_a.noconvert(), "out"_a.noconvert(), "rows"_a);
+      "block"_a.noconvert(), "out"_a.noconvert(), "rows"_a, "columns"_a);
 }
 
 inline void bind_pairs(nb::module_& m) {

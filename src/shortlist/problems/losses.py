@@ -43,6 +43,11 @@ class Loss:
         violation = np.maximum(z + 1.0, 0.0)
         return float(weight @ violation**self.power)
 
+    def slopes(self, z: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """Weighted derivative at the violations `z`: the dual variables of a model."""
+        violation = np.maximum(z + 1.0, 0.0)
+        return weight * (2.0 * violation if self.power == 2 else violation > 0.0)
+
     def dual_bound(self, weight: np.ndarray) -> np.ndarray | None:
         """Upper bound of the dual variables, None where there is none."""
         return weight if self.bounded else None

@@ -2,7 +2,6 @@
 
 Positions count along an order of the training rows that the solver chooses, so that a
 random sample is a prefix and a row computed for the sample is only extended later.
-Entries are computed in blocks large enough for BLAS and small enough to be forgotten.
 """
 
 from __future__ import annotations
@@ -12,7 +11,8 @@ import numpy as np
 from .. import _core
 from .kernels import KernelMatrix
 
-_ROWS = 512
+# Blocks of rows that are used once and forgotten.
+_ROWS = 1024
 _COLUMNS = 2048
 
 
@@ -71,27 +71,23 @@ class RowCache:
             self._slot[position] = -1
             self._filled[position] = 0
 
+    def holds(self, rows: np.ndarray, length: int) -> np.ndarray:
+        """Whether each of these rows is kept up to column `length`."""
+        return self._filled[rows] >= length
+
     def block(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Return the entries at these positions."""
         out = np.empty((len(rows), len(columns)), dtype=self.kernel.dtype)
         reach = int(columns.max()) + 1 if len(columns) else 0
-        kept = self._filled[rows] >= reach
+        kept = self.holds(rows, reach)
         have = np.flatnonzero(kept)
         _core.gather(
             self._rows, self._slot[rows[have]], columns, out, have, np.arange(len(columns))
         )
-        self._compute(out, np.flatnonzero(~kept), rows, columns)
+        lack = np.flatnonzero(~kept)
+        self.kernel.fill(self.order[rows[lack]], self.order[columns], out, lack)
+        self.entries += len(lack) * len(columns)
         return out
-
-    def _compute(
-        self, out: np.ndarray, where: np.ndarray, rows: np.ndarray, columns: np.ndarray
-    ) -> None:
-        for part in _parts(where, _ROWS):
-            chosen = self.order[rows[part]]
-            for start in range(0, len(columns), _COLUMNS):
-                stop = min(start + _COLUMNS, len(columns))
-                out[part, start:stop] = self.kernel.block(chosen, self.order[columns[start:stop]])
-        self.entries += len(where) * len(columns)
 
     def add_to(
         self, outputs: list[np.ndarray], positions: np.ndarray, coefficients: list[np.ndarray]
@@ -112,12 +108,14 @@ class RowCache:
         slots = np.ascontiguousarray(self._slot[inside], dtype=np.int64)
         for out, values in zip(outputs, coefficients, strict=True):
             _core.add_rows(self._rows, slots, values[kept], out)
-        columns = np.arange(length)
-        for part in _parts(np.flatnonzero(~kept), _ROWS):
+        away = np.flatnonzero(~kept)
+        for i in range(0, len(away), _ROWS):
+            part = away[i : i + _ROWS]
+            every = np.arange(len(part))
             for start in range(0, length, _COLUMNS):
-                inner = columns[start : start + _COLUMNS]
-                block = self.kernel.block(self.order[positions[part]], self.order[inner])
-                every = np.arange(len(part), dtype=np.int64)
+                columns = self.order[start : min(start + _COLUMNS, length)]
+                block = np.empty((len(part), len(columns)), dtype=self.kernel.dtype)
+                self.kernel.fill(self.order[positions[part]], columns, block, every)
                 for out, values in zip(outputs, coefficients, strict=True):
                     _core.add_rows(block, every, values[part], out[start : start + _COLUMNS])
             self.entries += len(part) * length
@@ -127,15 +125,7 @@ class RowCache:
         filled = self._filled[positions]
         for done in np.unique(filled[filled < length]):
             group = positions[filled == done]
-            for start in range(int(done), length, _COLUMNS):
-                stop = min(start + _COLUMNS, length)
-                columns = self.order[start:stop]
-                for part in _parts(group, _ROWS):
-                    block = self.kernel.block(self.order[part], columns)
-                    self._rows[self._slot[part], start:stop] = block
+            columns = self.order[int(done) : length]
+            self.kernel.fill(self.order[group], columns, self._rows, self._slot[group], int(done))
             self._filled[group] = length
-            self.entries += len(group) * (length - int(done))
-
-
-def _parts(index: np.ndarray, size: int) -> list[np.ndarray]:
-    return [index[start : start + size] for start in range(0, len(index), size)]
+            self.entries += len(group) * len(columns)

@@ -169,8 +169,9 @@ class SurrogateQuantile:
         return top - d + self.shift
 
     def shares(self, scores: np.ndarray, weight: np.ndarray, t: float) -> np.ndarray:
-        """Maximiser p of ``p . s - psi(p)``: the gradient of the squared threshold."""
-        part = weight * np.maximum(scores - t + self.shift, 0.0)
+        """Maximiser p of ``p . s - psi(p)``: a gradient of the threshold."""
+        above = scores - t + self.shift
+        part = weight * (np.maximum(above, 0.0) if self.loss.power == 2 else above >= 0.0)
         return part / float(part.sum())
 
 

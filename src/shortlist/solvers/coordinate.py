@@ -9,8 +9,10 @@ and refreshed after it.
 Reference: V. Mácha, L. Adam and V. Šmídl, "Nonlinear classifiers for ranking problems
 based on kernelized SVM" (2020), Algorithm 3.1. Corrected: the bounds of a step (printed
 with minimum and maximum exchanged), :math:`\delta` (:math:`\theta^2` in its
-denominator), the start (zero is a fixed point for the quantile), and the stopping rule
-(the paper's count of steps leaves gaps of 0.4 and more; here the duality gap decides).
+denominator), and the stopping rule (the paper's count of steps leaves gaps of 0.4 and
+more; here the duality gap decides). The paper starts from "some feasible value" and the
+authors' program from random numbers: so does this, at the best place of their ray,
+unless it continues from an earlier fit.
 The method jams for k > 1 and for the hinge quantile, so it is not offered there.
 """
 
@@ -20,7 +22,7 @@ import numpy as np
 
 from .. import _core
 from ..certificate import Monitor
-from ..problems.top_kernel import DualPoint, KernelTopProblem, evaluate, sparse_start
+from ..problems.top_kernel import DualPoint, KernelTopProblem, evaluate
 from .solution import KernelSolution
 
 _FORMS = {"open": 0, "norm": 1}
@@ -53,17 +55,20 @@ def coordinate(problem: KernelTopProblem, monitor: Monitor) -> KernelSolution:
     omega = np.empty(len(beta_rows))
     omega[into] = problem.negative_weight
 
-    nearness = _scores(gram, problem.c, np.zeros(len(beta_rows)))[-len(beta_rows) :]
-    start = sparse_start(problem, nearness[into])
-    alpha, beta = start.alpha, np.empty(len(beta_rows))
-    beta[into] = start.beta
+    rng = np.random.default_rng(problem.seed)
     ridge = problem.loss.ridge / problem.c
     bound = problem.loss.dual_bound(problem.c)
-    upper = np.full(len(alpha), np.inf) if bound is None else bound
+    upper = np.full(len(problem.c), np.inf) if bound is None else bound
+    start = problem.start or DualPoint(
+        problem.c * rng.random(len(problem.c)),
+        problem.negative_weight * rng.random(len(problem.negative)),
+    )
+    alpha, beta = np.minimum(start.alpha, upper), np.empty(len(beta_rows))
+    beta[into] = start.beta * float(alpha.sum() / start.beta.sum())
     scores = np.empty(problem.kernel.n_rows)
     state = np.zeros(7)
     form = _FORMS[problem.threshold.form(problem.negative_weight)]
-    seed = int(np.random.default_rng(problem.seed).integers(1, 2**62))
+    seed = int(rng.integers(1, 2**62))
     best, best_point, dual = None, DualPoint(alpha, beta), 0.0
     f = _scores(gram, alpha, beta)
     first = True

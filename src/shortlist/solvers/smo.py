@@ -31,6 +31,7 @@ import numpy as np
 from .. import _core
 from ..certificate import Monitor
 from ..problems.row_cache import RowCache
+from ..problems.thresholds import SurrogateQuantile
 from ..problems.top import TopTerms
 from ..problems.top_kernel import (
     DualPoint,
@@ -40,7 +41,8 @@ from ..problems.top_kernel import (
     sparse_start,
 )
 from .solution import KernelSolution
-from .working_set import fill_caps, largest, sample_order, steepest
+from .wide import widen
+from .working_set import fill_caps, largest, sample_order, square, steepest
 
 _SAMPLE_TOL = 1e-2
 _FORMS = {"open": 0, "norm": 1, "tied": 2, "priced": 3}
@@ -99,12 +101,11 @@ class _Rounds:
         self._weight = problem.weight[self.order]
         self._alpha = np.zeros(len(self._positive))
         self._beta = np.zeros(len(self._negative))
-        half = problem.cache_bytes // 3
+        quarter = problem.cache_bytes // 4
         self.cache = problem.rows or RowCache(
-            problem.kernel, self.order, problem.cache_bytes - half
+            problem.kernel, self.order, problem.cache_bytes - quarter
         )
-        # Two square matrices are held while the working set changes.
-        self._most = max(8, int(math.sqrt(half / (2 * problem.kernel.dtype.itemsize))))
+        self._most = max(8, int(math.sqrt(quarter / problem.kernel.dtype.itemsize)))
         self._working: _Working | None = None
         self._best = Evaluation(np.inf, 0.0, 0.0, 0.0)
 
@@ -112,11 +113,12 @@ class _Rounds:
         warm = self.problem.start is not None
         for level in self.levels[-1:] if warm else self.levels:
             last = level == self.levels[-1]
+            known = self._alpha.any()
             self._enter(level)
-            if not self._alpha.any():
-                self._start_level()
+            if known:
+                self._transfer(max(self.monitor.tol, _SAMPLE_TOL))
             else:
-                self._repair()
+                self._start_level()
             self._solve_level(last)
             if self.monitor.exhausted() and not last:
                 self._enter(self.levels[-1])
@@ -132,13 +134,16 @@ class _Rounds:
         problem = self.problem
         positive = self._positive[self._positive < length]
         negative = self._negative[self._negative < length]
-        share = float(self._weight[negative].sum() / self._weight[self._negative].sum())
+        weight = self._weight
+        share = float(weight[negative].sum() / weight[self._negative].sum())
         last = length == len(self.order)
+        # As much loss in all as the whole has: the models of all levels are alike.
+        C = problem.C * float(weight[self._positive].sum() / weight[positive].sum())
         self.terms = TopTerms(
             positive,
             negative,
-            self._weight,
-            problem.C,
+            weight,
+            problem.C if last else C,
             problem.loss,
             problem.threshold if last else problem.threshold.restricted(share),
         )
@@ -170,6 +175,34 @@ class _Rounds:
         self.alpha[:], self.beta[:] = point.alpha, point.beta
         self._repair()
 
+    def _transfer(self, tol: float) -> None:
+        """Go from a sample to more rows: from its model to the point that belongs to it.
+
+        At the optimum the scores determine alpha and beta. Those of the sample's model
+        are solved for among themselves before any of their kernel rows is computed.
+        """
+        terms = self.terms
+        self._rescore()
+        now = self._evaluate()
+        alpha = terms.loss.slopes(now.threshold - self.scores[terms.positive], terms.c)
+        total = float(alpha.sum())
+        if total > 0.0:
+            beta = self.beta.copy()
+            if isinstance(terms.threshold, SurrogateQuantile):
+                beta = terms.threshold.shares(
+                    self.scores[terms.negative], terms.negative_weight, now.threshold
+                )
+            beta *= total / float(beta.sum())
+            if terms.cap is not None:
+                fill_caps(beta, terms.cap * total, self._ranking())
+            guess = DualPoint(alpha, beta)
+            self._round(self._violation(tol * now.primal / total), guess)
+        else:
+            self._repair()
+
+    def _ranking(self) -> np.ndarray:
+        return np.argsort(-self.scores[self.terms.negative], kind="stable")
+
     def _repair(self) -> None:
         """Make the point feasible and put it at the best place of its ray."""
         terms = self.terms
@@ -178,8 +211,7 @@ class _Rounds:
         self.beta *= total / float(self.beta.sum())
         self._rescore()
         if terms.cap is not None:
-            ranking = np.argsort(-self.scores[terms.negative], kind="stable")
-            fill_caps(self.beta, terms.cap * total, ranking)
+            fill_caps(self.beta, terms.cap * total, self._ranking())
             self._rescore()
         scale = self._evaluate().scale
         if scale > 0.0 and np.isfinite(scale):
@@ -240,11 +272,12 @@ class _Rounds:
             if stalled >= (_STALL_CROWDED if self._crowded else _STALL):
                 return
             goal = max(0.1 * self._gap(), 0.5 * tol * self._best.primal)
-            eps = goal / float(self.alpha.sum())
-            # The norm makes the dual smooth in beta: the gap falls with the square.
-            steps = self._round(
-                self._sharp * (2.0 * math.sqrt(eps) if self.form == "norm" else eps)
-            )
+            steps = self._round(self._sharp * self._violation(goal / float(self.alpha.sum())))
+
+    def _violation(self, eps: float) -> float:
+        """Violation of a pair at a gap of `eps` per unit of alpha."""
+        # The norm makes the dual smooth in beta: the gap falls with the square.
+        return 2.0 * math.sqrt(eps) if self.form == "norm" else eps
 
     def _forget_best(self) -> None:
         self._best, self._best_dual = Evaluation(np.inf, 0.0, 0.0, 0.0), 0.0
@@ -267,22 +300,36 @@ class _Rounds:
             self._best_point = DualPoint(self.alpha.copy(), self.beta.copy())
             self._best_scores = (self.scores.copy(), self.beta_scores.copy())
 
-    def _round(self, eps: float) -> int:
-        """Solve the dual restricted to the rows that matter; return the steps taken."""
-        monitor = self.monitor
-        work = self._load(*self._choose())
-        alpha, beta = self.alpha[work.alpha], self.beta[work.beta]
+    def _round(self, eps: float, guess: DualPoint | None = None) -> int:
+        """Solve the dual restricted to the rows that matter; return the steps taken.
+
+        From the current point, or from a `guess` at a better one.
+        """
+        monitor, terms, threshold = self.monitor, self.terms, self.terms.threshold
+        point = guess or DualPoint(self.alpha, self.beta)
+        use_a, use_b = self._choose(point)
+        if guess is not None and self._crowded:
+            self.alpha[:], self.beta[:] = guess.alpha, guess.beta
+            self._repair()
+            return 0
+        work = self._load(use_a, use_b)
         rows = work.positions
-        f, f_beta = self.scores[rows], self.beta_scores[rows]
-        terms, threshold = self.terms, self.terms.threshold
+        if guess is None:
+            f, f_beta = self.scores[rows], self.beta_scores[rows]
+        else:
+            f, f_beta = self._place(work, guess)
+        alpha, beta = point.alpha[work.alpha], point.beta[work.beta]
         state = np.zeros(7)
         if self.form == "norm":
-            state[0] = float((self.beta / terms.negative_weight) @ self.beta)
+            state[0] = float((point.beta / terms.negative_weight) @ point.beta)
         if self.capped:
-            state[1] = threshold.level(self.beta, terms.negative_weight)
-            state[2] = self.beta.sum()
-            state[3] = self.beta @ self.beta_scores[terms.negative]
-            state[4] = self.beta @ self.scores[terms.negative]
+            state[1] = threshold.level(point.beta, terms.negative_weight)
+            state[2] = point.beta.sum()
+            if guess is None:
+                state[3] = self.beta @ self.beta_scores[terms.negative]
+                state[4] = self.beta @ self.scores[terms.negative]
+            else:
+                state[3], state[4] = beta @ f_beta[-len(beta) :], beta @ f[-len(beta) :]
         # Below the rounding of its matrix a restricted problem can only cycle.
         eps = max(eps, float(np.finfo(work.gram.dtype).eps) * float(np.abs(f).max()))
         most = min(_STEPS_PER_ROW * (1000 + len(rows)), monitor.max_iter - monitor.iteration)
@@ -303,9 +350,29 @@ class _Rounds:
             max(1, most),
         )
         monitor.iteration += steps
-        factor = state[5] if self.capped else 1.0
+        # A guess leaves nothing outside its working set that could have been scaled.
+        factor = state[5] if self.capped and guess is None else 1.0
         self._move(work, alpha, beta, factor, f, f_beta)
         return steps
+
+    def _place(self, work: _Working, guess: DualPoint) -> tuple[np.ndarray, np.ndarray]:
+        """Put a guess at the best place of its ray; return its scores and those of beta."""
+        terms, n = self.terms, len(work.positions)
+        a, b = np.zeros(n), np.zeros(n)
+        a[: len(work.alpha)] = guess.alpha[work.alpha]
+        b[n - len(work.beta) :] = guess.beta[work.beta]
+        f, f_beta = np.zeros(n), np.zeros(n)
+        every = np.arange(n)
+        _core.add_rows(work.gram, every, a - b, f)
+        if self.capped:
+            _core.add_rows(work.gram, every, b, f_beta)
+        penalty = terms.threshold.penalty(guess.beta, terms.negative_weight)
+        squared_norm = max(float((a - b) @ f), 0.0)
+        scale = terms.dual_along_ray(guess.alpha, squared_norm, penalty).scale
+        if scale > 0.0 and np.isfinite(scale):
+            for values in (guess.alpha, guess.beta, f, f_beta):
+                values *= scale
+        return f, f_beta
 
     def _move(
         self,
@@ -340,15 +407,15 @@ class _Rounds:
         self.beta_scores[rows] = f_beta
         self.monitor.passes += 1
 
-    def _choose(self) -> tuple[np.ndarray, np.ndarray]:
+    def _choose(self, point: DualPoint) -> tuple[np.ndarray, np.ndarray]:
         """Variables of the next restricted problem: alpha numbers, beta numbers."""
-        terms, alpha, beta = self.terms, self.alpha, self.beta
+        terms, alpha, beta = self.terms, point.alpha, point.beta
         slope_a = 1.0 + terms.threshold.shift - self._ridge * alpha - self.scores[terms.positive]
         slope_b = -self.scores[terms.negative]
         if self.form == "norm":
             norm = np.sqrt(float((beta / terms.negative_weight) @ beta))
             slope_b += terms.threshold.price / norm * beta / terms.negative_weight
-        inside = beta > 0.0
+        inside = (beta > 0.0) | (self.beta > 0.0)
         # Slope at which a row may join: that of the scale of all beta, and, where only
         # rows of the threshold trade among themselves, that of the least of them.
         total = float(slope_b @ beta)
@@ -357,9 +424,11 @@ class _Rounds:
         level_a = level_b = total / float(beta.sum())
         if self.form == "tied":
             level_b = float(slope_b[inside].max())
-        use_a = np.flatnonzero((alpha > 0.0) | (slope_a > level_a))
+        use_a = np.flatnonzero((alpha > 0.0) | (self.alpha > 0.0) | (slope_a > level_a))
         use_b, new_b = np.flatnonzero(inside), np.flatnonzero(~inside & (slope_b < level_b))
-        new_b = largest(new_b, -slope_b[new_b], max(_JOIN, len(use_a) + len(use_b)))
+        size = len(use_a) + len(use_b)
+        joining, room = max(_JOIN, size // 4), self._most - size
+        new_b = largest(new_b, -slope_b[new_b], min(joining, room) if room > _JOIN else joining)
         use_b = np.concatenate([use_b, new_b])
         self._crowded = len(use_a) + len(use_b) > self._most
         if self._crowded:
@@ -373,7 +442,7 @@ class _Rounds:
         return np.sort(use_a), np.sort(use_b)
 
     def _load(self, use_a: np.ndarray, use_b: np.ndarray) -> _Working:
-        """Rows and kernel matrix of a restricted problem, from the last one if it can."""
+        """Rows and kernel matrix of a restricted problem."""
         terms = self.terms
         positive, negative = terms.positive[use_a], terms.negative[use_b]
         if self._all:
@@ -384,21 +453,10 @@ class _Rounds:
         else:
             rows = np.concatenate([positive, negative])
         old = self._working
-        gram = np.empty((len(rows), len(rows)), dtype=self.problem.kernel.dtype)
-        if old is None:
-            gram[:] = self.cache.block(rows, rows)
-        else:
-            where = np.full(self.length, -1)
-            where[old.positions] = np.arange(len(old.positions))
-            known = where[rows] >= 0
-            have, lack = np.flatnonzero(known), np.flatnonzero(~known)
-            if len(lack) == 0 and len(have) == len(old.positions) and (have == where[rows]).all():
-                return old
-            source = where[rows[have]]
-            _core.gather(old.gram, source, source, gram, have, have)
-            if len(lack):
-                block = self.cache.block(rows[lack], rows)
-                _core.mirror(block, gram, lack)
+        if old is not None and np.array_equal(rows, old.positions):
+            return old
+        self._working = old = None  # one matrix at a time
+        gram = square(self.cache, rows, self.length)
         self._working = _Working(rows, use_a, use_b, gram)
         self.cache.most_working = max(self.cache.most_working, len(rows))
         return self._working
@@ -409,39 +467,15 @@ class _Rounds:
         """Recompute what the certificate rests on with a float64 kernel."""
         self.alpha[:], self.beta[:] = self._best_point.alpha, self._best_point.beta
         self.scores[:], self.beta_scores[:] = self._best_scores
-        narrow = self._evaluate()
-        c = self._coefficients()
-        support = np.flatnonzero(c)
-        exact = np.zeros(self.length, dtype=bool)
-        exact[self.terms.positive] = True
-        exact[support] = True
-        margin = 0.0
-        reach = narrow.threshold - self.terms.threshold.shift
-        done = np.zeros(self.length, dtype=bool)
-        while True:
-            # Rows below the threshold by more than the rounding seen do not count.
-            exact[self.terms.negative] |= self.scores[self.terms.negative] > reach - margin
-            todo = np.flatnonzero(exact & ~done)
-            if not len(todo):
-                break
-            wide = self._wide_scores(todo, support, c[support])
-            margin = max(margin, 10.0 * float(np.abs(wide - self.scores[todo]).max()))
-            self.scores[todo] = wide
-            done[todo] = True
+        widen(
+            self.problem.kernel,
+            self.order[: self.length],
+            self.terms,
+            self._coefficients(),
+            self.scores,
+        )
         self._forget_best()
         self._record(self._evaluate())
-
-    def _wide_scores(
-        self, rows: np.ndarray, support: np.ndarray, c: np.ndarray, step: int = 1024
-    ) -> np.ndarray:
-        out = np.zeros(len(rows))
-        for start in range(0, len(rows), step):
-            chosen = self.order[rows[start : start + step]]
-            for first in range(0, len(support), step):
-                part = slice(first, first + step)
-                block = self.problem.kernel.wide_block(chosen, self.order[support[part]])
-                out[start : start + step] += block @ c[part]
-        return out
 
     def _solution(self) -> KernelSolution:
         problem, best = self.problem, self._best_point

@@ -1,13 +1,16 @@
-"""Which rows a kernel solver works on: samples to start from, rows to take in."""
+"""Which rows a kernel solver works on: samples to start from, rows to take in, their matrix."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from .. import _core
+from ..problems.row_cache import RowCache
 from ..problems.top_kernel import KernelTopProblem
 
 _SAMPLE = 1500
 _GROWTH = 4
+_PART = 1024
 
 
 def fill_caps(beta: np.ndarray, cap: np.ndarray, ranking: np.ndarray) -> None:
@@ -57,3 +60,17 @@ def largest(index: np.ndarray, values: np.ndarray, count: int) -> np.ndarray:
     if len(index) <= count:
         return index
     return index[np.argpartition(-values, count - 1)[:count]]
+
+
+def square(cache: RowCache, rows: np.ndarray, length: int) -> np.ndarray:
+    """Kernel matrix of `rows`: from rows of the cache what they hold, the rest computed."""
+    held = cache.holds(rows, length)
+    if held.all():
+        return cache.block(rows, rows)
+    out = np.empty((len(rows), len(rows)), dtype=cache.kernel.dtype)
+    lack = np.flatnonzero(~held)
+    for some, columns in ((np.flatnonzero(held), np.arange(len(rows))), (lack, lack)):
+        for start in range(0, len(some), _PART):
+            part = some[start : start + _PART]
+            _core.mirror(cache.block(rows[part], rows[columns]), out, part, columns)
+    return out

@@ -19,7 +19,6 @@ which `smo` uses, is an improvement of ours; "with our start" gives it to the re
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 import warnings
@@ -32,6 +31,7 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from benchmarks.data import folder, load_binary
+from benchmarks.summary import Summary, parser_of
 from shortlist import PatMat, TopPush
 from shortlist._fit import BinaryData
 from shortlist.certificate import Monitor
@@ -80,9 +80,10 @@ def kernel_bytes(model: Any, n_rows: int) -> float:
     return held * rows.kernel.dtype.itemsize
 
 
-def against_svc(sizes: list[int]) -> None:
+def against_svc(sizes: list[int], summary: Summary) -> None:
     print("\nSeconds to a relative gap of 1e-3, kernel included; ratio = SVC / ours.\n")
     print(f"{'rows':>6} {'model':<14}{'ours':>8}{'SVC':>8}{'ratio':>7}{'memory':>8}{'support':>9}")
+    found: dict[str, list[tuple[float, float]]] = {name: [] for name in MODELS}
     for n_rows in sizes:
         X, y = fashion(n_rows)
         svc = fit_seconds(SVC(kernel="rbf", gamma=GAMMA, C=1.0, cache_size=CACHE), X, y)
@@ -97,6 +98,15 @@ def against_svc(sizes: list[int]) -> None:
                 f"{len(model.support_):>9}  {model.certificate_.status}",
                 flush=True,
             )
+            found[name].append((svc / ours, share))
+    for name, pairs in found.items():
+        summary.add(
+            f"rbf `{name}` to a gap of 1e-3",
+            '`SVC(kernel="rbf")`',
+            f"{' / '.join(f'{ratio:.1f}x' for ratio, _ in pairs)} faster, holds "
+            f"{pairs[-1][1]:.0%} of the matrix",
+            f"{' / '.join(f'{n:,}' for n in sizes)} rows",
+        )
 
 
 def coordinate_seconds(model: Any, K: np.ndarray, y: np.ndarray, ours: bool) -> float:
@@ -115,12 +125,13 @@ def coordinate_seconds(model: Any, K: np.ndarray, y: np.ndarray, ours: bool) -> 
     return CLOCK() - start
 
 
-def against_coordinate(sizes: list[int]) -> None:
+def against_coordinate(sizes: list[int], summary: Summary) -> None:
     print("\nSeconds on a precomputed float64 kernel; ratio = coordinate / smo.\n")
     print(
         f"{'rows':>6} {'model':<14}{'gap':>7}{'smo':>8}{'coordinate':>12}{'ratio':>7}"
         f"{'with our start':>16}{'ratio':>7}"
     )
+    found: dict[str, list[float]] = {name: [] for name in MODELS}
     for n_rows in sizes:
         X, y = fashion(n_rows)
         K = rbf_kernel(X.astype(np.float64), gamma=GAMMA)
@@ -135,6 +146,14 @@ def against_coordinate(sizes: list[int]) -> None:
                     f"{slow[0] / smo:>7.1f}{slow[1]:>16.3f}{slow[1] / smo:>7.1f}",
                     flush=True,
                 )
+                found[name].append(slow[0] / smo)
+    for name, ratios in found.items():
+        summary.add(
+            f"rbf `{name}`, gaps 1e-3 and 1e-6",
+            "the published coordinate method",
+            f"{min(ratios):.0f}x to {max(ratios):.0f}x faster",
+            f"{' / '.join(f'{n:,}' for n in sizes)} rows, precomputed kernel",
+        )
 
 
 def path() -> None:
@@ -161,8 +180,7 @@ def binding_caps() -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="the two smallest sizes only")
+    parser = parser_of(__doc__)
     parser.add_argument("--only", choices=("caps", "coordinate", "path", "svc"), help="one part")
     parser.add_argument("--rows", type=int, nargs="+", help="sizes instead of the usual ones")
     parser.add_argument("--threads", type=int, default=1, help="more than 1: wall seconds")
@@ -171,14 +189,15 @@ def main() -> None:
     if options.threads > 1:
         global CLOCK
         CLOCK = time.perf_counter
+    summary = Summary(options.summary)
     sizes = options.rows or ([2000, 5000] if quick else [2000, 5000, 10_000, 20_000, 50_000])
     parts: dict[str, Callable[[], None]] = {
         "caps": binding_caps,
         "coordinate": lambda: against_coordinate(
-            options.rows or ([2000] if quick else [5000, 10_000])
+            options.rows or ([2000] if quick else [5000, 10_000]), summary
         ),
         "path": path,
-        "svc": lambda: against_svc(sizes),
+        "svc": lambda: against_svc(sizes, summary),
     }
     if quick:
         del parts["path"]
@@ -187,6 +206,7 @@ def main() -> None:
         for name, run in parts.items():
             if options.only in (None, name):
                 run()
+    summary.close()
 
 
 if __name__ == "__main__":

@@ -10,13 +10,15 @@ of a reading pass depend on what else the machine does: run it on idle cores.
 
 from __future__ import annotations
 
-import argparse
+import itertools
 import json
+import os
 import subprocess
 import sys
 import tempfile
 import time
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,7 @@ from threadpoolctl import threadpool_limits
 
 import shortlist
 from benchmarks.data import BUNDLED, folder, load_binary
+from benchmarks.summary import Summary, parser_of
 from shortlist import dask as on_dask
 from shortlist.blocks import Blocks
 
@@ -47,7 +50,7 @@ def chunks_of(n_rows: int, n_parts: int) -> tuple[int, ...]:
     return tuple(np.diff(ends).tolist())
 
 
-def same_answer(quick: bool) -> None:
+def same_answer(quick: bool, summary: Summary) -> None:
     print("Largest relative difference of the primal value from the fit in memory, tol=1e-7.")
     print("Partitions sorted by class (some hold one class) and shuffled; 4 and 37 have an empty")
     print("one. 'blocks': read block by block.\n")
@@ -83,6 +86,12 @@ def same_answer(quick: bool) -> None:
             worst = max(worst, *cells)
             print(f"{name:<16}{label:<14}" + "".join(f"{cell:10.1e}" for cell in cells), flush=True)
     print(f"\nworst {worst:.1e}, target 1e-6\n")
+    summary.add(
+        "the same answer on dask and in blocks",
+        "the primal value in memory",
+        f"within {worst:.0e}",
+        ", ".join(names[-1:] if quick else names),
+    )
 
 
 def write_negatives(path: Path, n_rows: int) -> None:
@@ -94,6 +103,22 @@ def write_negatives(path: Path, n_rows: int) -> None:
         for start in range(0, n_rows, 100_000):
             size = min(100_000, n_rows - start)
             rng.standard_normal((size, FEATURES), dtype=np.float32).tofile(out)
+        out.flush()
+        os.fsync(out.fileno())  # or its pages would be written back while the fit reads
+
+
+def from_disk(path: str) -> Iterator[np.ndarray]:
+    """Yield the file's rows after the system has forgotten its pages: larger than memory."""
+    with open(path, "rb") as file:
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        shape, _, dtype = read_header(file)
+        while len(rows := np.fromfile(file, dtype, 65_536 * shape[1])):
+            yield rows.reshape(-1, shape[1])
+
+
+def read_header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype]:
+    np.lib.format.read_magic(file)
+    return np.lib.format.read_array_header_2_0(file)
 
 
 def positives() -> np.ndarray:
@@ -106,36 +131,33 @@ DISK = """
 import json, resource, sys, time
 import numpy as np
 import shortlist
-from benchmarks.scale import positives
+from benchmarks.scale import from_disk, positives
 from shortlist.blocks import Blocks
 
 path, kind, parameters = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
-blocks = Blocks([positives(), path], y=[1, 0])
-
-def clock():
-    return time.perf_counter(), time.process_time()
+source = path if sys.argv[4] == "memory" else lambda: from_disk(path)
+blocks = Blocks([positives(), source], y=[1, 0])
 
 def read():
-    start = clock()
+    start = time.perf_counter()
     for block in blocks.read():
         pass
-    return [now - then for now, then in zip(clock(), start)]
+    return time.perf_counter() - start
 
 before = read()
-start = clock()
+start = time.perf_counter()
 model = getattr(shortlist, kind)(tol=1e-3, **parameters).fit(blocks)
-seconds = [now - then for now, then in zip(clock(), start)]
-after = read()
+seconds = time.perf_counter() - start
 certificate = model.certificate_
 print(json.dumps({
     "passes": certificate.passes, "gap": certificate.relative_gap, "seconds": seconds,
-    "read": [min(pair) for pair in zip(before, after)],
+    "read": min(before, read()),
     "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6,
 }))
 """
 
 
-def on_disk(quick: bool) -> None:
+def on_disk(quick: bool, summary: Summary) -> None:
     n_rows = 1_000_000 if quick else 10_000_000
     models = (
         ("TopPush", {"C": 0.001}),
@@ -145,41 +167,38 @@ def on_disk(quick: bool) -> None:
         ("PatMat", {"tau": 0.01, "C": 0.001}),
     )
     print(f"{n_rows:,} x {FEATURES} float32 negatives in a file, 2,000 positives, gap 1e-3.")
-    print("'ratio': seconds / (passes x seconds of a pass of pure reading), wall and CPU.\n")
-    header = ("model", "passes", "gap", "seconds", "reading", "ratio", "CPU", "peak GB")
-    print("{:<30}{:>7}{:>10}{:>9}{:>9}{:>7}{:>7}{:>9}".format(*header))
+    print("'ratio': seconds / (passes x seconds of a pass of pure reading). From the disk: the")
+    print("file's pages are dropped before every pass, as if it were larger than the memory.\n")
+    header = ("model", "from", "passes", "gap", "seconds", "reading", "ratio", "peak GB")
+    print("{:<30}{:<8}{:>7}{:>10}{:>9}{:>9}{:>7}{:>9}".format(*header))
+    told_all = []
     with tempfile.TemporaryDirectory() as where:
         path = Path(where) / "negatives.npy"
         write_negatives(path, n_rows)
-        for kind, parameters in models:
-            told = json.loads(
-                subprocess.run(
-                    [
-                        sys.executable,
-                        "-W",
-                        "ignore",
-                        "-c",
-                        DISK,
-                        path,
-                        kind,
-                        json.dumps(parameters),
-                    ],
-                    check=True,
-                    stdout=subprocess.PIPE,
-                    text=True,
-                ).stdout
-            )
-            ratios = [
-                fit / (told["passes"] * reading)
-                for fit, reading in zip(told["seconds"], told["read"], strict=True)
-            ]
+        for (kind, parameters), place in itertools.product(models, ("disk", "memory")):
+            arguments = [str(path), kind, json.dumps(parameters), place]
+            command = [sys.executable, "-W", "ignore", "-c", DISK, *arguments]
+            run = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+            told = json.loads(run.stdout)
+            told["ratio"] = told["seconds"] / (told["passes"] * told["read"])
+            told_all.append((place, told))
             terms = ", ".join(f"{name}={value:g}" for name, value in parameters.items())
             print(
-                f"{f'{kind}({terms})':<30}{told['passes']:7d}{told['gap']:10.1e}"
-                f"{told['seconds'][0]:9.1f}{told['read'][0]:9.2f}{ratios[0]:7.2f}{ratios[1]:7.2f}"
-                f"{told['peak']:9.2f}",
+                f"{f'{kind}({terms})':<30}{place:<8}{told['passes']:7d}{told['gap']:10.1e}"
+                f"{told['seconds']:9.1f}{told['read']:9.2f}{told['ratio']:7.2f}{told['peak']:9.2f}",
                 flush=True,
             )
+    for place in ("disk", "memory"):
+        runs = [told for where, told in told_all if where == place]
+        ratios = [told["ratio"] for told in runs]
+        summary.add(
+            "negatives in a file, gap 1e-3",
+            f"a pass of pure reading, from the {place}",
+            f"{min(ratios):.1f} to {max(ratios):.1f} times as long a pass, "
+            f"{min(t['passes'] for t in runs)} to {max(t['passes'] for t in runs)} passes, "
+            f"peak {max(t['peak'] for t in runs):.2f} GB",
+            f"{n_rows:,} x {FEATURES} float32",
+        )
     print("\ntargets: at most 30 passes, ratio at most 3, peak below 1.5 GB\n")
 
 
@@ -219,16 +238,22 @@ def seconds_on(n_workers: int, n_rows: int, repeats: int, n_parts: int = 8) -> t
     return best, passes
 
 
-def with_workers(quick: bool) -> None:
+def with_workers(quick: bool, summary: Summary) -> None:
     n_rows = 400_000 if quick else 2_000_000
     one, passes = seconds_on(1, n_rows, repeats=3)
     two, _ = seconds_on(2, n_rows, repeats=3)
     print(f"{n_rows:,} rows on a cluster, TopPush(10), {passes} passes, gap 1e-3:")
     print(f"1 worker {one:.2f} s, 2 workers {two:.2f} s, growth {one / two:.2f}, target 1.5")
     print("(needs two idle cores)\n", flush=True)
+    summary.add(
+        "`shortlist.dask.TopPush`",
+        "one worker",
+        f"two are {one / two:.2f}x faster",
+        f"{n_rows:,} rows",
+    )
 
 
-def with_rows(quick: bool) -> None:
+def with_rows(quick: bool, summary: Summary) -> None:
     sizes = [100_000, 400_000] if quick else [500_000, 1_000_000, 2_000_000, 4_000_000]
     print("Seconds per pass against rows, 2 workers, TopPush(10), gap 1e-3:")
     times = []
@@ -238,20 +263,27 @@ def with_rows(quick: bool) -> None:
         print(f"{n_rows:>12,}{seconds:9.2f} s{passes:5d} passes{times[-1]:9.3f} s/pass", flush=True)
     slope = np.polyfit(np.log(sizes), np.log(times), 1)[0]
     print(f"slope {slope:.2f}, target at most 1.1\n")
+    summary.add(
+        "`shortlist.dask.TopPush`, growth",
+        "the number of rows",
+        f"log-log slope {slope:.2f}",
+        f"{sizes[0]:,} to {sizes[-1]:,} rows, 2 workers",
+    )
 
 
 SECTIONS = {"same": same_answer, "disk": on_disk, "workers": with_workers, "rows": with_rows}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = parser_of(__doc__)
     parser.add_argument("sections", nargs="*", choices=[*SECTIONS, []], help="only these")
-    parser.add_argument("--quick", action="store_true", help="small sizes")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
+    summary = Summary(options.summary)
     with threadpool_limits(1):
         for name in options.sections or SECTIONS:
-            SECTIONS[name](options.quick)
+            SECTIONS[name](options.quick, summary)
+    summary.close()
 
 
 if __name__ == "__main__":

@@ -23,8 +23,8 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from benchmarks.data import folder, load_multiclass
-from benchmarks.summary import Summary, parser_of
 from benchmarks.linear import cpu_limit
+from benchmarks.summary import Summary, parser_of
 from shortlist import TopKSVC
 
 SETS = ("letter", "satimage", "news20_orange")

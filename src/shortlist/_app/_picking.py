@@ -6,7 +6,7 @@ import contextlib
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import click
@@ -205,7 +205,7 @@ def _pick(
             progress=progress,
         )
     told = (str(w.message) for w in caught if w.category is UserWarning)
-    return result, list(dict.fromkeys(told))
+    return replace(result, positive_label=past.positive), list(dict.fromkeys(told))
 
 
 @contextlib.contextmanager

@@ -25,6 +25,7 @@ from ._cluster import gather
 from ._partitions import aligned_blocks
 
 _FEW_ROWS = 100
+_SMALL_BYTES = 100_000
 
 
 @dataclass(frozen=True)
@@ -102,12 +103,38 @@ def read_partitions(
 
 def run(function: Callable[..., Any], parts: Any, *arguments: Any) -> list[Any]:
     """Return ``function(part, *arguments)`` of every delayed part, run where it is."""
+    task = _bound(function, *arguments)
+    return gather([task(part) for part in parts])
+
+
+def _bound(function: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
+    """Return a task that gets `arguments` after those it is called with."""
     import dask
 
-    # One key for the arguments: they travel once to a worker, not once per part.
+    size = sum(getattr(value, "nbytes", 0) for value in arguments)
+    if size <= _SMALL_BYTES:
+        return dask.delayed(partial(_pass_over_partition, function, arguments), pure=False)
+    # One key for large arguments: they travel once to a worker, not once per part.
     shared = dask.delayed(arguments, traverse=False, pure=False)
-    task = dask.delayed(partial(_call, function), pure=False)
-    return gather([task(part, shared) for part in parts])
+    task = dask.delayed(partial(_pass_over_partition, function), pure=False)
+    return lambda *first: task(shared, *first)
+
+
+class _Kept:
+    """The scores of a pass on the workers, computed when they are first asked for."""
+
+    def __init__(self, parts: list[Any], visit: Callable[..., Any]) -> None:
+        self._parts = parts
+        self._visit = visit
+        self._visited: list[Any] = []
+
+    def visited(self) -> list[Any]:
+        """Return delayed :class:`Visited` records, one a partition."""
+        import dask
+
+        if not self._visited:
+            self._visited = list(dask.persist(*[self._visit(part) for part in self._parts]))
+        return self._visited
 
 
 class PartitionedProblem(BlockProblem):
@@ -129,38 +156,36 @@ class PartitionedProblem(BlockProblem):
 
     def sweep(self, w: np.ndarray, wanted: Wanted) -> Sweep:
         """Score every row once."""
-        import dask
-
         known = np.sort(wanted.known)
-        shared = dask.delayed((w, wanted.cut, known), traverse=False, pure=False)
-        visit = dask.delayed(_visit, pure=False)
-        visited = dask.persist(*[visit(part, shared) for part in self._parts])
+        visit = _bound(_visit, w, wanted.cut, known)
         # What is usually small comes back with the extremes, so that one round will do.
-        few = max(_FEW_ROWS, 2 * wanted.count // len(visited))
+        few = max(_FEW_ROWS, 2 * wanted.count // len(self._parts))
         top = self.threshold.k if isinstance(self.threshold, TopMean) and self.capped else 0.0
-        tell = dask.delayed(_tell, pure=False)
-        told = gather(
-            [tell(part, seen, few, top) for part, seen in zip(self._parts, visited, strict=True)]
-        )
+        # Where a few scores make the threshold, the others are seldom asked for again.
+        kept = _Kept(self._parts, visit)
+        if isinstance(self.threshold, TopMean) and top <= FEW_AT_TOP:
+            task = _bound(_visit_and_tell, w, wanted.cut, known, few, top)
+            told = gather([task(part) for part in self._parts])
+        else:
+            task = _bound(_tell, few, top)
+            parts = zip(self._parts, kept.visited(), strict=True)
+            told = gather([task(part, seen) for part, seen in parts])
         new_rows = Extremes.merged([each.new for each in told])
 
         def ask_all(function: Callable[..., Any], *arguments: Any) -> list[Any]:
-            return run(_on_scores, visited, function, *arguments)
+            return run(_on_scores, kept.visited(), function, *arguments)
 
         def ask_new(function: Callable[..., Any], *arguments: Any) -> list[Any]:
-            return run(_on_wanted, visited, function, *arguments)
+            return run(_on_wanted, kept.visited(), function, *arguments)
 
         def candidates() -> Candidates:
             found = [each.found for each in told if each.found is not None]
             if len(found) == len(told):
                 return Found.merged(found).best(wanted).candidates()
             new = PartScores(ask_new, self.threshold, self.capped, new_rows)
-            task = dask.delayed(_find, pure=False)
-            cut = _cut_for(new, wanted)
-            parts = zip(self._parts, visited, strict=True)
-            return Found.merged(
-                gather([task(part, seen, cut) for part, seen in parts])
-            ).candidates()
+            task = _bound(_find, _cut_for(new, wanted))
+            parts = zip(self._parts, kept.visited(), strict=True)
+            return Found.merged(gather([task(part, seen) for part, seen in parts])).candidates()
 
         extremes = Extremes.merged([each.all for each in told])
         tops = [each.top for each in told if each.top is not None]
@@ -186,8 +211,10 @@ def _cut_for(new: PartScores, wanted: Wanted) -> float:
     return float(np.nextafter(scores[last], -np.inf))
 
 
-def _call(function: Callable[..., Any], part: Any, arguments: tuple[Any, ...]) -> Any:
-    return function(part, *arguments)
+def _pass_over_partition(
+    function: Callable[..., Any], arguments: tuple[Any, ...], *first: Any
+) -> Any:
+    return function(*first, *arguments)
 
 
 def _labels(y: Any) -> tuple[np.ndarray, int]:
@@ -216,8 +243,7 @@ def _summary(part: Prepared) -> Summary:
     return part.summary
 
 
-def _visit(part: Prepared, shared: tuple[np.ndarray, float, np.ndarray]) -> Visited:
-    w, cut, known = shared
+def _visit(part: Prepared, w: np.ndarray, cut: float, known: np.ndarray) -> Visited:
     scores = score(part.X, part.layout, w)
     return Visited(scores, free(part.layout, scores, cut, known))
 
@@ -230,6 +256,12 @@ def _tell(part: Prepared, visited: Visited, few: int, top: float) -> Told:
     if 0.0 < top <= FEW_AT_TOP:
         highest_part = top_part(ranked, top)
     return Told(Extremes.of(ranked), Extremes.of(wanted), found, highest_part)
+
+
+def _visit_and_tell(
+    part: Prepared, w: np.ndarray, cut: float, known: np.ndarray, few: int, top: float
+) -> Told:
+    return _tell(part, _visit(part, w, cut, known), few, top)
 
 
 def _on_scores(visited: Visited, function: Callable[..., Any], *arguments: Any) -> Any:

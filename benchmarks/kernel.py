@@ -33,7 +33,6 @@ from threadpoolctl import threadpool_limits
 from benchmarks.data import folder, load_binary
 from benchmarks.summary import Summary, parser_of
 from shortlist import PatMat, TopPush
-from shortlist._fit import BinaryData
 from shortlist.certificate import Monitor
 from shortlist.problems.kernels import KernelMatrix
 from shortlist.problems.losses import SQUARED_HINGE
@@ -111,16 +110,15 @@ def against_svc(sizes: list[int], summary: Summary) -> None:
 
 def coordinate_seconds(model: Any, K: np.ndarray, y: np.ndarray, ours: bool) -> float:
     """CPU seconds of the published method, from its own start or from ours."""
-    threshold, ranked = model._threshold(
-        BinaryData(K, np.unique(y), np.flatnonzero(y), np.flatnonzero(~y), np.ones(len(y)))
-    )
+    positive, negative = np.flatnonzero(y), np.flatnonzero(~y)
+    threshold = model._threshold(float(len(positive)), float(len(negative)))
     problem = KernelTopProblem(
-        KernelMatrix(K, None), np.flatnonzero(y), ranked, np.ones(len(y)),
+        KernelMatrix(K, None), positive, negative, np.ones(len(y)),
         1.0, SQUARED_HINGE, threshold, cache_bytes=0,
     )  # fmt: skip
     start = CLOCK()
     if ours:
-        problem.start = sparse_start(problem, K[:, y].sum(axis=1)[ranked])
+        problem.start = sparse_start(problem, K[:, y].sum(axis=1)[negative])
     coordinate(problem, Monitor(tol=model.tol, max_iter=10**9, time_limit=600.0))
     return CLOCK() - start
 

@@ -36,17 +36,19 @@ class QuantileInteriorPoint(InteriorPoint):
         self._budget = threshold.mass / threshold.slope**threshold.loss.power
         self._q = self._t - threshold.shift
         weight = self._weight
-        beta = self._total * self._even
-        level = self._total / float(weight.sum())
         typical = (self._budget / float(weight.sum())) ** (1.0 / threshold.loss.power)
         zeta = np.maximum(self._scores - self._q, 0.0) + typical
+        if self._square:
+            # Multipliers that belong to the slacks: a start from the last model keeps its gain.
+            m = self._total / (2.0 * float(weight @ zeta))
+            beta = 2.0 * weight * m * zeta
+        else:
+            m = 2.0 * self._total / float(weight.sum())
+            beta = self._total * self._even
+            self._eta_zeta = Pair(weight * m - beta, zeta, self._even)
         self._beta_z = Pair(beta, self._q + zeta - self._scores, self._even)
         self._pairs.append(self._beta_z)
-        if self._square:
-            m = level / (2.0 * typical)
-        else:
-            m = 2.0 * level
-            self._eta_zeta = Pair(weight * m - beta, zeta, self._even)
+        if not self._square:
             self._pairs.append(self._eta_zeta)
         # The slacks of the square are curved in the level: it may not fall far at once.
         reach = 0.8 if self._square else 1.0

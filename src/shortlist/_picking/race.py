@@ -19,7 +19,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -146,9 +146,11 @@ def run_race(race: Race, n_jobs: int | None, progress: Progress | None) -> None:
     report = _Reporter(progress, _length(race, stages))
     if _sample(race) is not None:
         alive = _first_look(race, alive, report)
+    # Workers get the track without the results, which grow while tasks are still on their way.
+    track = replace(race, runs={}, failed={})
     for folds, keep, halve in stages:
         outcomes = Parallel(n_jobs=n_jobs, return_as="generator")(
-            delayed(_run_fold)(race, alive, fold) for fold in folds
+            delayed(_run_fold)(track, alive, fold) for fold in folds
         )
         for fold, outcome in zip(folds, outcomes, strict=True):
             for i, result in outcome.items():

@@ -64,10 +64,9 @@ def problems(draw, strengths=(1e-2, 1.0, 1e2)):
         weight[0], weight[-1] = 1.0, 1.0
         total = weight[~y].sum()
     # With k = total every dual weight is fixed, which costs a few digits at the extremes.
-    strength = draw(st.sampled_from(strengths))
-    costly = strengths[-1] > 1e2 or strength >= 1e2
-    k = draw(st.integers(1, max(1, int(total) - costly)))
-    return {"X": X, "y": y, "k": k, "C": strength / unit**2, "weight": weight}
+    k = draw(st.integers(1, max(1, int(total) - (strengths[-1] > 1e2))))
+    C = draw(st.sampled_from(strengths)) / unit**2
+    return {"X": X, "y": y, "k": k, "C": C, "weight": weight}
 
 
 @pytest.mark.parametrize("loss", LOSSES)

@@ -50,6 +50,9 @@ class Rows(Protocol):
     def stack(self, other: Any) -> Rows:
         """Return these rows followed by those of `other`."""
 
+    def merged(self, v: np.ndarray) -> Rows:
+        """Return the one row ``X.T @ v``."""
+
     def distinct(self) -> tuple[np.ndarray, np.ndarray]:
         """Return one position of every distinct row, and which of them each row is.
 
@@ -141,6 +144,9 @@ class DenseRows:
     def stack(self, other: DenseRows) -> DenseRows:
         return DenseRows(np.concatenate([self._X, other._X]))
 
+    def merged(self, v: np.ndarray) -> DenseRows:
+        return DenseRows(self.combine(v)[None, :])
+
     def distinct(self) -> tuple[np.ndarray, np.ndarray]:
         # Adding zero turns -0.0 into 0.0, which is the same number in other bits.
         keys = [row.tobytes() for _, block in self._blocks() for row in block + 0.0]
@@ -203,6 +209,9 @@ class SparseRows:
 
     def stack(self, other: SparseRows) -> SparseRows:
         return SparseRows(sparse.vstack([self._X, other._X], format="csr"))
+
+    def merged(self, v: np.ndarray) -> SparseRows:
+        return SparseRows(sparse.csr_array(self.combine(v)[None, :]))
 
     def distinct(self) -> tuple[np.ndarray, np.ndarray]:
         X = sparse.csr_array(self._X, copy=True)

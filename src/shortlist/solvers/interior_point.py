@@ -25,16 +25,22 @@ generation technique", EJOR 224 (2013).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ..problems.operators import Rows
 from ..problems.sweeps import Candidates, SweptProblem
-from ..problems.thresholds import TopMean
+from ..problems.thresholds import Threshold, TopMean
 from .newton_system import NewtonSystem
 
 _SHORTEN = 0.99
+
+
+def _all_count(threshold: Threshold, working: Candidates) -> bool:
+    """Tell whether the top is all there is."""
+    total = float(working.weight.sum())
+    return isinstance(threshold, TopMean) and total <= threshold.k * (1.0 + 1e-12)
 
 
 @dataclass
@@ -102,6 +108,16 @@ class InteriorPoint:
         self._ridge = problem.loss.ridge / self._c
         self._bounded = problem.loss.bounded
         self._capped = problem.capped
+        if problem.capped and _all_count(problem.threshold, working):
+            # Caps that add up to one leave no interior: the threshold is the plain mean.
+            share = working.weight / float(working.weight.sum())
+            working = replace(
+                working,
+                scores=np.array([share @ working.scores]),
+                weight=np.array([working.weight.sum()]),
+                rows=working.rows.merged(share),
+            )
+            self._capped = False
         self._positives: Rows = problem.positives
         self._positive_scores = positive_scores
         self._scores = working.scores

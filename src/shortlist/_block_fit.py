@@ -58,8 +58,10 @@ def as_matrix(X: Any, finite: bool = True) -> Any:
 def first_visit(
     X: Any, y: Any, weight: Any, classes: np.ndarray, first: int, everything: bool
 ) -> tuple[Summary, Layout]:
-    """Validate a block and summarise it; labels may be one for all its rows."""
-    X = as_matrix(X)
+    """Validate labels and weights of a block, and summarise it.
+
+    `X` is validated; the labels may be one for all its rows.
+    """
     y = np.asarray(y)
     if y.ndim and y.shape != (X.shape[0],):
         raise ValueError(
@@ -93,7 +95,7 @@ def read_blocks(estimator: Any, blocks: Blocks, everything: bool) -> BlockData:
         try:
             validate_data(estimator, block.X, reset=number == 0, skip_check_array=True)
             summary, layout = first_visit(
-                block.X, block.y, block.weight, classes, first, everything
+                as_matrix(block.X), block.y, block.weight, classes, first, everything
             )
         except ValueError as error:
             raise ValueError(f"Block {number} (from row {first}): {error}") from error

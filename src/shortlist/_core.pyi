@@ -10,6 +10,9 @@ def csr_scores(
 def dense_scores(rows: np.ndarray, w: np.ndarray, out: np.ndarray) -> None:
     """Write the product of every float32 row with `w`."""
 
+def dense_combine(rows: np.ndarray, v: np.ndarray, out: np.ndarray) -> None:
+    """Add the sum of the float32 rows times `v`."""
+
 def cell_moments(
     scores: np.ndarray, weight: np.ndarray | None, edges: np.ndarray, out: np.ndarray
 ) -> None:

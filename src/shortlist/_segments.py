@@ -69,34 +69,65 @@ class ArraySegment:
         self._y = y
         self._weight = weight
 
-    def _rows(self, rows: slice) -> Any:
-        return self.X.iloc[rows] if hasattr(self.X, "iloc") else self.X[rows]
-
-    def read(self, block_bytes: int) -> Iterator[Block]:
+    def _cuts(self, block_bytes: int) -> Iterator[slice]:
         n_rows, n_features = self.X.shape
         row_bytes = 8 * n_features
         if sparse.issparse(self.X):
             row_bytes = 16 * (self.X.nnz // max(1, n_rows) + 1)
         step = max(1, block_bytes // max(1, row_bytes))
         for start in range(0, n_rows, step):
-            rows = slice(start, min(n_rows, start + step))
-            yield Block(self._rows(rows), self._y.part(rows), self._weight.part(rows))
+            yield slice(start, min(n_rows, start + step))
+
+    def read(self, block_bytes: int) -> Iterator[Block]:
+        for rows in self._cuts(block_bytes):
+            X = self.X.iloc[rows] if hasattr(self.X, "iloc") else self.X[rows]
+            yield Block(X, self._y.part(rows), self._weight.part(rows))
 
     def labels(self) -> Iterator[Any]:
         yield self._y.value
 
 
 class FileSegment(ArraySegment):
-    """Rows of a mapped file in C order: read, so that no pages are added to the process."""
+    """Rows of a mapped file in C order: read, so that no pages are added to the process.
+
+    All blocks of a pass are read into the same memory, so a block is valid until the next
+    one is asked for. New memory for each would cost more time than the reading. While a
+    block is in use, the system already fetches the one that follows.
+    """
 
     X: np.memmap
 
-    def _rows(self, rows: slice) -> np.ndarray:
-        count, n_features, dtype = rows.stop - rows.start, self.X.shape[1], self.X.dtype
-        offset = self.X.offset + rows.start * n_features * dtype.itemsize
+    def read(self, block_bytes: int) -> Iterator[Block]:
         assert self.X.filename is not None
-        values = np.fromfile(self.X.filename, dtype, count * n_features, offset=offset)
-        return values.reshape(count, n_features)
+        row_bytes = self.X.shape[1] * self.X.dtype.itemsize
+        memory = np.empty((0, self.X.shape[1]), self.X.dtype)
+        with open(self.X.filename, "rb", buffering=0) as file:
+            for rows in self._cuts(block_bytes):
+                count = rows.stop - rows.start
+                if not len(memory):
+                    memory = np.empty((count, self.X.shape[1]), self.X.dtype)
+                file.seek(self.X.offset + rows.start * row_bytes)
+                _will_need(file, file.tell() + memory.nbytes, memory.nbytes)
+                _read_into(file, memory[:count])
+                yield Block(memory[:count], self._y.part(rows), self._weight.part(rows))
+
+
+def _read_into(file: Any, rows: np.ndarray) -> None:
+    wanted = rows.reshape(-1).view(np.uint8).data
+    while len(wanted):
+        got = file.readinto(wanted)
+        if not got:
+            raise ValueError(
+                f"source {file.name!r} is {len(wanted)} bytes shorter than its header says: it "
+                "was cut off, or changed since Blocks was made."
+            )
+        wanted = wanted[got:]
+
+
+def _will_need(file: Any, start: int, size: int) -> None:
+    """Ask the system to fetch a part of a file in the background, where it can."""
+    if hasattr(os, "posix_fadvise"):
+        os.posix_fadvise(file.fileno(), start, size, os.POSIX_FADV_WILLNEED)
 
 
 class ParquetSegment:

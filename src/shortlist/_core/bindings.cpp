@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "cells.hpp"
 #include "gaussian.hpp"
@@ -53,15 +54,25 @@ void bind_csr(nb::module_& m) {
       "start"_a, "column"_a, "value"_a, "v"_a, "out"_a);
 }
 
+using FloatRows = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
 void bind_blocks(nb::module_& m) {
   m.def(
       "dense_scores",
-      [](nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu> rows, In<double> w,
-         Out<double> out) {
+      [](FloatRows rows, In<double> w, Out<double> out) {
         nb::gil_scoped_release release;
         shortlist::dense_scores(rows.data(), rows.shape(0), rows.shape(1), w.data(), out.data());
       },
       "rows"_a, "w"_a, "out"_a);
+  m.def(
+      "dense_combine",
+      [](FloatRows rows, In<double> v, Out<double> out) {
+        nb::gil_scoped_release release;
+        std::vector<double> part(rows.shape(1));
+        shortlist::dense_combine(rows.data(), rows.shape(0), rows.shape(1), v.data(), part.data(),
+                                 out.data());
+      },
+      "rows"_a, "v"_a, "out"_a);
   m.def(
       "cell_moments",
       [](In<double> scores, std::optional<In<double>> weight, In<double> edges, OutMatrix out) {

@@ -1,38 +1,93 @@
-"""Waiting for a cluster, and what it means to the user that it is lost."""
+"""Tasks on a cluster: how they are started, how answers come back, and what its loss means.
+
+With a client, tasks are Dask futures; without one they are delayed and run in Dask's own
+threads. Scheduling, transport and recovery are Dask's.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import concurrent.futures
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 _PATIENCE = 1.0
 
 
+def _client() -> Any:
+    import dask
+
+    return getattr(dask.base.get_scheduler(), "__self__", None)
+
+
+def keep(delayed: Sequence[Any]) -> list[Any]:
+    """Start delayed computations whose results stay where they are computed."""
+    import dask
+
+    client = _client()
+    return list(dask.persist(*delayed)) if client is None else client.compute(list(delayed))
+
+
+def each(function: Callable[..., Any], *columns: Iterable[Any]) -> list[Any]:
+    """Call `function` once for every row of `columns`, which are kept results.
+
+    On a cluster this starts the tasks. They are futures, because building, optimising and
+    sending a graph of delayed calls takes twice the time, once in every pass.
+    """
+    import dask
+
+    client = _client()
+    if client is not None:
+        return client.map(function, *columns, pure=False)
+    call = dask.delayed(function, pure=False)
+    return [call(*row) for row in zip(*columns, strict=True)]
+
+
+def shared(value: Any) -> Any:
+    """Return a value as a task: it travels once to a worker, not once per task there."""
+    import dask
+
+    client = _client()
+    if client is not None:
+        return client.submit(_same, value, pure=False)
+    return dask.delayed(value, traverse=False, pure=False)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
 def gather(results: Sequence[Any]) -> list[Any]:
-    """Return delayed results as values, from a cluster or from Dask's own threads.
+    """Return delayed results or futures as values, from a cluster or from Dask's own threads.
 
     What was asked of a scheduler that has died is never answered: between looks at the
     answers this looks at the connection. A lost worker's share is Dask's business.
     """
     import dask
 
-    client = getattr(dask.base.get_scheduler(), "__self__", None)
+    client = _client()
     if client is None:
         return list(dask.compute(*results))
     from distributed import wait
 
-    futures = client.compute(list(results))
-    while True:
-        try:
-            wait(futures, timeout=_PATIENCE)
-        except TimeoutError:
+    delayed = any(dask.is_dask_collection(result) for result in results)
+    futures = client.compute(list(results)) if delayed else list(results)
+
+    async def watched(answer: Awaitable[Any]) -> Any:
+        asked = asyncio.ensure_future(answer)
+        while not (await asyncio.wait([asked], timeout=_PATIENCE))[0]:
             if client.status != "running":
-                raise ConnectionError(f"the client is {client.status}") from None
-        else:
-            return client.gather(futures)
+                asked.cancel()
+                raise ConnectionError(f"the client is {client.status}")
+        return asked.result()
+
+    async def answers() -> list[Any]:
+        with client.as_current():
+            await watched(wait(futures))
+            return await watched(client.gather(futures, asynchronous=True))
+
+    return client.sync(answers)
 
 
 @contextmanager
@@ -46,5 +101,5 @@ def lost_cluster() -> Iterator[None]:
     except (OSError, asyncio.CancelledError, concurrent.futures.CancelledError) as error:
         raise RuntimeError(
             f"The connection to the Dask scheduler was lost ({type(error).__name__}: {error}). "
-            "The fit was stopped. Start a scheduler, connect a Client to it and fit again."
+            "The work was stopped. Start a scheduler, connect a Client to it and try again."
         ) from error

@@ -7,7 +7,8 @@ threshold (:mod:`shortlist.problems.score_parts`), and the rows that enter the w
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -21,11 +22,23 @@ from ..problems.losses import Loss
 from ..problems.score_parts import FEW_AT_TOP, Ask, Extremes, Part, PartScores, top_part
 from ..problems.sweeps import Candidates, Sweep, Wanted
 from ..problems.thresholds import Threshold, TopMean
-from ._cluster import gather
+from ._cluster import each, gather, keep, shared
 from ._partitions import aligned_blocks
 
 _FEW_ROWS = 100
 _SMALL_BYTES = 100_000
+# Of the rows wanted, a partition brings this many times its even share at once.
+_SPARE = 2
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A partition with validated rows."""
+
+    number: int
+    X: Any
+    y: np.ndarray
+    weight: Any
 
 
 @dataclass(frozen=True)
@@ -33,8 +46,8 @@ class Prepared:
     """A partition as it stays on its worker: validated rows, and which of them rank."""
 
     X: Any
-    layout: Layout
     summary: Summary
+    layout: Layout
 
 
 @dataclass(frozen=True)
@@ -46,8 +59,7 @@ class Visited:
 
     def wanted(self) -> Part:
         """Return the scores of the rows that may be wanted."""
-        weight = None if self.part.weight is None else self.part.weight[self.free]
-        return Part(self.part.scores[self.free], weight)
+        return self.part.take(self.free)
 
 
 @dataclass(frozen=True)
@@ -58,16 +70,22 @@ class Told:
     ----------
     all, new : Extremes
         Of the scores, and of those that may be wanted.
-    found : Found or None
-        The rows that may be wanted, where they are few.
+    found : Found
+        The highest rows that may be wanted, a few.
     top : Part or None
         The highest scores, where a few make the threshold.
     """
 
     all: Extremes
     new: Extremes
-    found: Found | None
+    found: Found
     top: Part | None
+
+    def left_out(self) -> float:
+        """Return a bound on the scores that may be wanted and did not come."""
+        if len(self.found.scores) == self.new.count:
+            return -np.inf
+        return float(self.found.scores.min(initial=np.inf))
 
 
 def read_partitions(
@@ -77,64 +95,34 @@ def read_partitions(
 
     The validated partitions stay in the memory of the workers as long as the fit runs.
     """
-    import dask
+    from dask import delayed
 
-    blocks = aligned_blocks(X, y=y, sample_weight=sample_weight)
-    told = run(_labels, [block[1] for block in blocks])
+    # Rows and labels in one task, so that they are computed together, and once.
+    take = delayed(_take, pure=False)
+    blocks = enumerate(aligned_blocks(X, y=y, sample_weight=sample_weight))
+    taken = keep([take(number, *block) for number, block in blocks])
+    told = gather(each(_labels, taken))
     found = [labels for labels, _ in told if len(labels)]
     classes = np.unique(np.concatenate(found)) if found else np.empty(0)
     check_two_classes(estimator, classes)
     first = np.cumsum([0, *(count for _, count in told)])
-    prepare = dask.delayed(_prepare, pure=False)
-    parts = dask.persist(
-        *[
-            prepare(number, *block, classes, int(first[number]), everything)
-            for number, block in enumerate(blocks)
-        ]
-    )
-    total = Summary.merged(run(_summary, parts))
+    parts = each(partial(_prepare, classes, everything), taken, first[:-1].tolist())
+    total = Summary.merged(gather(each(_summary, parts)))
     check_both_count((total.negative_weight, len(total.positive_weight)), classes)
 
     def problem(C: float, loss: Loss, threshold: Threshold) -> BlockProblem:
-        return PartitionedProblem(list(parts), total, C, loss, threshold)
+        return PartitionedProblem(parts, total, C, loss, threshold)
 
     return BlockData(classes, total, problem)
 
 
-def run(function: Callable[..., Any], parts: Any, *arguments: Any) -> list[Any]:
-    """Return ``function(part, *arguments)`` of every delayed part, run where it is."""
-    task = _bound(function, *arguments)
-    return gather([task(part) for part in parts])
-
-
-def _bound(function: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
-    """Return a task that gets `arguments` after those it is called with."""
-    import dask
-
-    size = sum(getattr(value, "nbytes", 0) for value in arguments)
+def visit(function: Callable[..., Any], *columns: list[Any], args: tuple[Any, ...]) -> list[Any]:
+    """Start ``function(*row, *args)`` for every row of `columns`, run where these are."""
+    size = sum(getattr(value, "nbytes", 0) for value in args)
     if size <= _SMALL_BYTES:
-        return dask.delayed(partial(_pass_over_partition, function, arguments), pure=False)
-    # One key for large arguments: they travel once to a worker, not once per part.
-    shared = dask.delayed(arguments, traverse=False, pure=False)
-    task = dask.delayed(partial(_pass_over_partition, function), pure=False)
-    return lambda *first: task(shared, *first)
-
-
-class _Kept:
-    """The scores of a pass on the workers, computed when they are first asked for."""
-
-    def __init__(self, parts: list[Any], visit: Callable[..., Any]) -> None:
-        self._parts = parts
-        self._visit = visit
-        self._visited: list[Any] = []
-
-    def visited(self) -> list[Any]:
-        """Return delayed :class:`Visited` records, one a partition."""
-        import dask
-
-        if not self._visited:
-            self._visited = list(dask.persist(*[self._visit(part) for part in self._parts]))
-        return self._visited
+        return each(partial(_pass_over_partition, function, args), *columns)
+    task = partial(_pass_over_partition, function)
+    return each(task, [shared(args)] * len(columns[0]), *columns)
 
 
 class PartitionedProblem(BlockProblem):
@@ -143,7 +131,7 @@ class PartitionedProblem(BlockProblem):
     Parameters
     ----------
     parts : list
-        Delayed :class:`Prepared` records, kept on the workers.
+        :class:`Prepared` records, kept on the workers.
     summary, C, loss, threshold
         As in :class:`~shortlist.problems.block_rows.BlockProblem`.
     """
@@ -156,39 +144,42 @@ class PartitionedProblem(BlockProblem):
 
     def sweep(self, w: np.ndarray, wanted: Wanted) -> Sweep:
         """Score every row once."""
-        known = np.sort(wanted.known)
-        visit = _bound(_visit, w, wanted.cut, known)
-        # What is usually small comes back with the extremes, so that one round will do.
-        few = max(_FEW_ROWS, 2 * wanted.count // len(self._parts))
+        parts, model = self._parts, (w, wanted.cut, np.sort(wanted.known))
+        # What is usually enough comes back with the extremes, so that one round will do.
+        share = _SPARE / len(parts)
+        few = Wanted(max(_FEW_ROWS, int(share * wanted.count)), share * wanted.weight)
         top = self.threshold.k if isinstance(self.threshold, TopMean) and self.capped else 0.0
-        # Where a few scores make the threshold, the others are seldom asked for again.
-        kept = _Kept(self._parts, visit)
+        kept: list[Any] = []
+
+        def visited() -> list[Any]:
+            if not kept:
+                kept.extend(visit(_visit, parts, args=model))
+            return kept
+
         if isinstance(self.threshold, TopMean) and top <= FEW_AT_TOP:
-            task = _bound(_visit_and_tell, w, wanted.cut, known, few, top)
-            told = gather([task(part) for part in self._parts])
+            # A few scores make the threshold; the others are seldom asked for again.
+            told = gather(visit(_visit_and_tell, parts, args=(*model, few, top)))
         else:
-            task = _bound(_tell, few, top)
-            parts = zip(self._parts, kept.visited(), strict=True)
-            told = gather([task(part, seen) for part, seen in parts])
-        new_rows = Extremes.merged([each.new for each in told])
+            told = gather(visit(_tell, parts, visited(), args=(few, top)))
+        new_rows = Extremes.merged([one.new for one in told])
 
         def ask_all(function: Callable[..., Any], *arguments: Any) -> list[Any]:
-            return run(_on_scores, kept.visited(), function, *arguments)
+            return gather(visit(_on_scores, visited(), args=(function, *arguments)))
 
         def ask_new(function: Callable[..., Any], *arguments: Any) -> list[Any]:
-            return run(_on_wanted, kept.visited(), function, *arguments)
+            return gather(visit(_on_wanted, visited(), args=(function, *arguments)))
 
         def candidates() -> Candidates:
-            found = [each.found for each in told if each.found is not None]
-            if len(found) == len(told):
-                return Found.merged(found).best(wanted).candidates()
-            new = PartScores(ask_new, self.threshold, self.capped, new_rows)
-            task = _bound(_find, _cut_for(new, wanted))
-            parts = zip(self._parts, kept.visited(), strict=True)
-            return Found.merged(gather([task(part, seen) for part, seen in parts])).candidates()
+            best = Found.best([one.found for one in told], wanted)
+            if max(one.left_out() for one in told) > best.floor(wanted):
+                # Some partition has more than its share of the highest rows.
+                new = PartScores(ask_new, self.threshold, self.capped, new_rows)
+                cut = (_cut_for(new, wanted),)
+                best = Found.merged(gather(visit(_find, parts, visited(), args=cut)))
+            return best.candidates()
 
-        extremes = Extremes.merged([each.all for each in told])
-        tops = [each.top for each in told if each.top is not None]
+        extremes = Extremes.merged([one.all for one in told])
+        tops = [one.top for one in told if one.top is not None]
         ask = _ask_here(tops) if len(tops) == len(told) else ask_all
         scores = PartScores(ask, self.threshold, self.capped, extremes)
         return Sweep(self.positives.scores(w), scores, candidates)
@@ -217,26 +208,28 @@ def _pass_over_partition(
     return function(*first, *arguments)
 
 
-def _labels(y: Any) -> tuple[np.ndarray, int]:
-    y = np.asarray(y)
-    return np.unique(y), len(y)
+def _take(number: int, X: Any, y: Any, weight: Any) -> Taken:
+    with _named(number):
+        return Taken(number, as_matrix(X), np.asarray(y), weight)
 
 
-def _prepare(
-    number: int,
-    X: Any,
-    y: Any,
-    weight: Any,
-    classes: np.ndarray,
-    first: int,
-    everything: bool,
-) -> Prepared:
+def _labels(taken: Taken) -> tuple[np.ndarray, int]:
+    return np.unique(taken.y), len(taken.y)
+
+
+def _prepare(classes: np.ndarray, everything: bool, taken: Taken, first: int) -> Prepared:
+    with _named(taken.number):
+        terms = (taken.X, taken.y, taken.weight, classes, first, everything)
+        return Prepared(taken.X, *first_visit(*terms))
+
+
+@contextmanager
+def _named(number: int) -> Iterator[None]:
+    """Say in which partition an error is."""
     try:
-        X = as_matrix(X)
-        summary, layout = first_visit(X, y, weight, classes, first, everything)
+        yield
     except ValueError as error:
         raise ValueError(f"Partition {number}: {error}") from error
-    return Prepared(X, layout, summary)
 
 
 def _summary(part: Prepared) -> Summary:
@@ -248,18 +241,15 @@ def _visit(part: Prepared, w: np.ndarray, cut: float, known: np.ndarray) -> Visi
     return Visited(scores, free(part.layout, scores, cut, known))
 
 
-def _tell(part: Prepared, visited: Visited, few: int, top: float) -> Told:
-    wanted, ranked = visited.wanted(), visited.part
-    found = highest_part = None
-    if len(visited.free) <= few:
-        found = find(part.X, part.layout, ranked, visited.free)
-    if 0.0 < top <= FEW_AT_TOP:
-        highest_part = top_part(ranked, top)
-    return Told(Extremes.of(ranked), Extremes.of(wanted), found, highest_part)
+def _tell(part: Prepared, visited: Visited, few: Wanted, top: float) -> Told:
+    ranked, new = visited.part, visited.wanted()
+    found = find(part.X, part.layout, ranked, visited.free, few)
+    highest_part = top_part(ranked, top) if 0.0 < top <= FEW_AT_TOP else None
+    return Told(Extremes.of(ranked), Extremes.of(new), found, highest_part)
 
 
 def _visit_and_tell(
-    part: Prepared, w: np.ndarray, cut: float, known: np.ndarray, few: int, top: float
+    part: Prepared, w: np.ndarray, cut: float, known: np.ndarray, few: Wanted, top: float
 ) -> Told:
     return _tell(part, _visit(part, w, cut, known), few, top)
 
@@ -274,4 +264,4 @@ def _on_wanted(visited: Visited, function: Callable[..., Any], *arguments: Any) 
 
 def _find(part: Prepared, visited: Visited, cut: float) -> Found:
     index = visited.free[visited.part.scores[visited.free] > cut]
-    return find(part.X, part.layout, visited.part, index)
+    return find(part.X, part.layout, visited.part, index, Wanted(max(1, len(index))))

@@ -161,20 +161,32 @@ class Found:
         """Return them as the solver takes them."""
         return Candidates(self.position, self.scores, self.weight, as_rows(self.rows))
 
-    def best(self, wanted: Wanted) -> Found:
-        """Return the highest that are wanted."""
-        index = highest(self.scores, self.weight, wanted)
-        return Found(self.position[index], self.scores[index], self.weight[index], self.rows[index])
+    def floor(self, wanted: Wanted) -> float:
+        """Return the score that another row must exceed to belong to those wanted."""
+        if len(self.scores) < wanted.count or float(self.weight.sum()) < wanted.weight:
+            return -np.inf
+        return float(self.scores.min())
 
     @classmethod
     def merged(cls, parts: Sequence[Found]) -> Found:
         """Return the rows of all."""
-        return cls(
-            np.concatenate([part.position for part in parts]),
-            np.concatenate([part.scores for part in parts]),
-            np.concatenate([part.weight for part in parts]),
-            stacked([part.rows for part in parts]),
+        return cls.best(parts, Wanted(max(1, sum(len(part.position) for part in parts))))
+
+    @classmethod
+    def best(cls, parts: Sequence[Found], wanted: Wanted) -> Found:
+        """Return the highest rows of all parts that are wanted, in the order of the parts."""
+        position, scores, weight = (
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in ("position", "scores", "weight")
         )
+        index = np.sort(highest(scores, weight, wanted))
+        ends = np.cumsum([0, *(len(part.position) for part in parts)])
+        cuts = np.searchsorted(index, ends)
+        rows = [
+            part.rows if b - a == len(part.position) else part.rows[index[a:b] - start]
+            for part, start, a, b in zip(parts, ends[:-1], cuts[:-1], cuts[1:], strict=True)
+        ]
+        return cls(position[index], scores[index], weight[index], stacked(rows))
 
 
 def free(layout: Layout, part: Part, cut: float, known: np.ndarray) -> np.ndarray:
@@ -190,11 +202,15 @@ def free(layout: Layout, part: Part, cut: float, known: np.ndarray) -> np.ndarra
     return index[~np.isin(index, layout.index_of(own), assume_unique=True)]
 
 
-def find(X: Any, layout: Layout, part: Part, index: np.ndarray) -> Found:
-    """Return rows, given where they are among those of the threshold."""
-    rows = layout.rows_of(index)
-    weight = np.ones(len(index)) if part.weight is None else part.weight[index]
-    return Found(layout.first + rows, part.scores[index], weight, X[rows])
+def find(X: Any, layout: Layout, part: Part, index: np.ndarray, wanted: Wanted) -> Found:
+    """Return the highest rows that are wanted of some, given where these are.
+
+    `index` counts the rows of the threshold.
+    """
+    some = part.take(index)
+    best = highest(some.scores, some.weight, wanted)
+    rows, some = layout.rows_of(index[best]), some.take(best)
+    return Found(layout.first + rows, some.scores, some.weights(), X[rows])
 
 
 class BlockProblem(TopObjective):

@@ -82,6 +82,7 @@ class DenseRows:
         self._X = X
         self.n_rows, self.n_features = X.shape
         self._wide = X.dtype == np.float64
+        self._narrow = X.dtype == np.float32 and X.flags.c_contiguous
         self._step = max(1, _BLOCK_BYTES // max(1, 8 * self.n_features))
 
     def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
@@ -93,7 +94,7 @@ class DenseRows:
         if self._wide:
             return self._X @ w
         out = np.empty(self.n_rows)
-        if self._X.dtype == np.float32 and self._X.flags.c_contiguous:
+        if self._narrow:
             _core.dense_scores(self._X, w, out)
             return out
         for part, block in self._blocks():
@@ -104,6 +105,9 @@ class DenseRows:
         if self._wide:
             return self._X.T @ v
         out = np.zeros(self.n_features)
+        if self._narrow:
+            _core.dense_combine(self._X, v, out)
+            return out
         for part, block in self._blocks():
             out += block.T @ v[part]
         return out

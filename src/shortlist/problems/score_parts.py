@@ -38,6 +38,10 @@ class Part:
         """Return the multiplicities."""
         return np.ones(len(self.scores)) if self.weight is None else self.weight
 
+    def take(self, index: np.ndarray) -> Part:
+        """Return some of the rows."""
+        return Part(self.scores[index], None if self.weight is None else self.weight[index])
+
 
 @dataclass(frozen=True)
 class Extremes:
@@ -187,9 +191,7 @@ def cell_moments(part: Part, edges: np.ndarray) -> np.ndarray:
 
 def top_part(part: Part, weight: float) -> Part:
     """Return the highest scores that weigh as much, all that their mean depends on."""
-    weights = part.weights()
-    index = highest(part.scores, weights, Wanted(1, weight))
-    return Part(part.scores[index], weights[index])
+    return part.take(highest(part.scores, part.weight, Wanted(1, weight)))
 
 
 def distinct(part: Part, low: float, high: float) -> tuple[np.ndarray, np.ndarray]:

@@ -78,21 +78,20 @@ class _Best:
         self._known = np.sort(wanted.known)
         self._cut = wanted.cut
         self._found: list[Found] = []
+        self._count = 0
 
     def offer(self, X: Any, layout: Layout, part: Part) -> None:
         """Keep the rows of a block that may be among the highest."""
         index = free(layout, part, self._cut, self._known)
         if len(index) or not self._found:
-            self._found.append(find(X, layout, part, index).best(self._wanted))
-        if sum(len(some.position) for some in self._found) > 2 * self._enough():
+            self._found.append(find(X, layout, part, index, self._wanted))
+            self._count += len(self._found[-1].position)
+        if self._count > 2 * max(self._wanted.count, len(self._found[0].position)):
             kept = self.found()
-            self._found = [kept]
+            self._found, self._count = [kept], len(kept.position)
             if float(kept.weight.sum()) >= self._wanted.weight:
                 self._cut = max(self._cut, float(kept.scores.min()))
 
-    def _enough(self) -> int:
-        return max(self._wanted.count, len(self._found[0].position))
-
     def found(self) -> Found:
         """Return the rows wanted."""
-        return Found.merged(self._found).best(self._wanted)
+        return Found.best(self._found, self._wanted)

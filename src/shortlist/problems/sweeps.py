@@ -16,6 +16,9 @@ from .losses import Loss
 from .operators import Rows
 from .thresholds import Threshold, empirical_cut
 
+_CELLS_PER_ROW = 4
+_LEAST_CELLS = 256
+
 
 @dataclass(frozen=True)
 class Wanted:
@@ -149,18 +152,39 @@ class ArrayScores:
         return empirical_cut(self.values, self.weight, mass, highest)
 
 
-def highest(scores: np.ndarray, weight: np.ndarray, wanted: Wanted) -> np.ndarray:
-    """Return the indices of the highest scores that meet the count and weight wanted."""
-    count = wanted.count
-    if wanted.weight > 0.0:
-        index = np.arange(len(scores))
+def highest(scores: np.ndarray, weight: np.ndarray | None, wanted: Wanted) -> np.ndarray:
+    """Return the indices of the highest scores that meet the count and weight wanted.
+
+    Without `weight` every row weighs one.
+    """
+    count = most = wanted.count
+    if wanted.weight > 0.0 and len(scores):
         # As many as could be needed if all were as light as the lightest.
-        most = max(count, int(wanted.weight / weight.min()) + 2) if len(scores) else 0
-        if most < len(scores):
-            index = np.sort(np.argpartition(-scores, most - 1)[:most])
-        order = index[np.argsort(-scores[index], kind="stable")]
-        enough = 1 + int(np.searchsorted(np.cumsum(weight[order]), wanted.weight))
-        return order[: max(count, enough)]
-    if len(scores) <= count:
-        return np.arange(len(scores))
-    return np.argpartition(-scores, count - 1)[:count]
+        lightest = 1.0 if weight is None else float(weight.min())
+        most = max(count, int(wanted.weight / lightest) + 2)
+    index = _contenders(scores, most)
+    if most < len(index):
+        index = np.sort(index[np.argpartition(-scores[index], most - 1)[:most]])
+    if wanted.weight <= 0.0:
+        return index
+    order = index[np.argsort(-scores[index], kind="stable")]
+    weights = np.ones(len(order)) if weight is None else weight[order]
+    enough = 1 + int(np.searchsorted(np.cumsum(weights), wanted.weight))
+    return order[: max(count, enough)]
+
+
+def _contenders(scores: np.ndarray, count: int) -> np.ndarray:
+    """Return the indices of some rows, in order, with the `count` highest among them.
+
+    Deal the rows into more cells than that. The cell that comes `count`-th by its highest
+    score has that many rows at or above its own: no row below is needed. One look over the
+    scores, and hardly any memory.
+    """
+    n_cells = max(_CELLS_PER_ROW * count, _LEAST_CELLS)
+    n_dealt = len(scores) - len(scores) % n_cells
+    if n_dealt >= 4 * n_cells:
+        tops = np.partition(scores[:n_dealt].reshape(-1, n_cells).max(axis=0), n_cells - count)
+        index = np.flatnonzero(scores >= tops[n_cells - count])
+        if len(index) >= count:
+            return index
+    return np.arange(len(scores))

@@ -1,5 +1,9 @@
+import math
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import sparse
 
 from shortlist.problems.operators import as_rows
@@ -62,3 +66,22 @@ def test_float32_scores_keep_double_accuracy():
     for stored in (X, sparse.csr_array(X)):
         error = np.abs(as_rows(stored).scores(w) - X.astype(np.float64) @ w).max()
         assert error < 1e-11
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 9), st.integers(1, 19), st.integers(0, 99))
+def test_float32_products_of_any_shape(n_rows, n_features, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, n_features)).astype(np.float32)
+    w, v = rng.normal(size=n_features), rng.integers(0, 3, size=n_rows) * rng.random(n_rows)
+    exact = X.astype(np.float64)
+    np.testing.assert_allclose(as_rows(X).scores(w), exact @ w, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(as_rows(X).combine(v), exact.T @ v, rtol=1e-12, atol=1e-13)
+
+
+def test_sums_of_many_float32_rows_keep_double_accuracy():
+    rng = np.random.default_rng(0)
+    X = (1.0 + rng.random(size=(300_001, 3))).astype(np.float32)
+    v = rng.random(len(X))
+    exact = np.array([math.fsum(column) for column in (X.astype(np.float64) * v[:, None]).T])
+    np.testing.assert_allclose(as_rows(X).combine(v), exact, rtol=3e-14)

@@ -184,6 +184,15 @@ def test_layout_names_rows_both_ways(skipped):
     np.testing.assert_array_equal(layout.index_of(100 + ranked), np.arange(len(ranked)))
 
 
+def test_a_file_that_was_cut_off_is_an_error(rows, tmp_path):
+    X, y = rows
+    np.save(tmp_path / "rows.npy", X)
+    blocks = Blocks(tmp_path / "rows.npy", y, block_bytes=4000)
+    os.truncate(tmp_path / "rows.npy", os.path.getsize(tmp_path / "rows.npy") - 100)
+    with pytest.raises(ValueError, match=r"rows\.npy' is 100 bytes shorter than its header says"):
+        TopPush().fit(blocks)
+
+
 def test_a_plain_memmap_is_not_copied(rows, tmp_path):
     X, y = rows
     np.save(tmp_path / "rows.npy", X)

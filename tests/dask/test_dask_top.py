@@ -4,7 +4,9 @@ import pickle
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 
+import dask
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
@@ -20,6 +22,10 @@ import shortlist
 from block_data import ugly_rows
 from shortlist import dask as on_dask
 from shortlist.blocks import Blocks
+from shortlist.dask import _top_problem
+from shortlist.problems.losses import SQUARED_HINGE
+from shortlist.problems.sweeps import Wanted
+from shortlist.problems.thresholds import TopMean
 
 MODELS = [
     ("TopPush", {}),
@@ -96,6 +102,55 @@ def test_ugly_data(data, n_parts, model, seed):
         assert certificate.primal == pytest.approx(reference.primal, rel=2.1e-4, abs=1e-300)
     assert certificate.dual <= reference.primal * (1 + 1e-9)
     assert reference.dual <= certificate.primal * (1 + 1e-9)
+
+
+@pytest.mark.usefixtures("local")
+@pytest.mark.parametrize("order", ["even", "sorted"])
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        Wanted(40),
+        Wanted(5, weight=60.0),
+        Wanted(30, cut=2.0),
+        Wanted(2000),
+    ],
+)
+def test_a_pass_brings_the_highest_rows(rows, monkeypatch, order, wanted):
+    monkeypatch.setattr(_top_problem, "_FEW_ROWS", 3)
+    X, y = rows
+    w = np.ones(6)
+    if order == "sorted":  # the last partitions hold all the highest rows
+        index = np.argsort(X @ w)
+        X, y = X[index], y[index]
+    wanted = replace(wanted, known=np.flatnonzero(y == 0)[::3])
+    data = _top_problem.read_partitions(on_dask.TopPush(), *on_parts(X, y, 7), None, False)
+    problem = data.problem(1.0, SQUARED_HINGE, TopMean(5.0))
+    found = problem.sweep(w, wanted).candidates()
+    scores = X @ w
+    free = np.setdiff1d(np.flatnonzero((y == 0) & (scores > wanted.cut)), wanted.known)
+    count = max(wanted.count, int(wanted.weight))
+    best = free[np.argsort(-scores[free])][:count]
+    np.testing.assert_array_equal(np.sort(found.position), np.sort(best))
+    np.testing.assert_allclose(found.scores, scores[found.position], rtol=1e-12)
+    np.testing.assert_allclose(found.rows.dense(), X[found.position])
+
+
+@pytest.mark.usefixtures("local")
+def test_rows_and_labels_are_computed_once_and_together():
+    calls = []
+
+    def table(number):
+        calls.append(number)
+        rng = np.random.default_rng()
+        label = rng.random(50) < 0.3
+        return np.column_stack([label + 0.01 * rng.normal(size=50), label])
+
+    parts = [dask.delayed(table)(number) for number in range(3)]
+    both = da.concatenate([da.from_delayed(part, (50, 2), dtype=float) for part in parts])
+    model = on_dask.TopPush(5).fit(both[:, :1], both[:, 1].astype(int))
+    assert sorted(calls) == [0, 1, 2]
+    assert model.certificate_.status == "converged"
+    assert model.coef_[0, 0] > 1.0
 
 
 @pytest.mark.usefixtures("local")

@@ -1,4 +1,4 @@
-"""Workers and schedulers that die in the middle of a fit."""
+"""Workers and schedulers that die in the middle of a fit or a metric."""
 
 import os
 import signal
@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import contextmanager
 
 import dask
 import dask.array as da
@@ -15,34 +16,58 @@ from distributed import Client
 
 import shortlist
 from shortlist import dask as on_dask
+from shortlist.dask import metrics
 
 
 @pytest.fixture(scope="module")
 def rows():
     rng = np.random.default_rng(3)
     y = rng.random(2000) < 0.1
-    X = rng.normal(size=(2000, 8)) + 0.6 * y[:, None]
+    X = rng.normal(size=(2000, 8)) + 1.2 * y[:, None]
     return X, y.astype(int)
 
 
-def test_a_killed_worker_changes_nothing(client, rows):
+GROUP = np.arange(2000) // 25
+
+
+@pytest.mark.parametrize("name", ["TopPush", "PatMat", "RankSVM"])
+def test_a_killed_worker_changes_nothing(client, rows, name):
     X, y = rows
-    killed = []
+    terms, group = {"k": 20}, ()
+    if name == "PatMat":
+        terms = {"tau": 0.05}
+    elif name == "RankSVM":
+        terms, group = {"loss": "squared_hinge"}, (GROUP,)
+    killed, passes_before = [], []
 
     def kill(check):
-        if len(killed) < 1 and check.iteration:
+        if not killed and check.iteration:
             worker, pid = next(iter(client.run(os.getpid).items()))
             killed.append(worker)
+            passes_before.append(check.iteration)
             os.kill(pid, signal.SIGKILL)
 
-    model = on_dask.TopPush(20, tol=1e-7, callback=kill)
-    model.fit(da.from_array(X, chunks=(500, 8)), da.from_array(y, chunks=500))
-    reference = shortlist.TopPush(20, tol=1e-7).fit(X, y)
+    model = getattr(on_dask, name)(tol=1e-7, callback=kill, **terms)
+    reference = getattr(shortlist, name)(tol=1e-7, **terms).fit(X, y, *group)
+    model.fit(*(da.from_array(v, chunks=(500, 8)[: v.ndim]) for v in (X, y, *group)))
     assert killed
+    assert model.n_iter_ > passes_before[0]
     assert model.certificate_.status == "converged"
     primal = reference.certificate_.primal
     assert model.certificate_.primal == pytest.approx(primal, rel=1e-6)
+    assert np.linalg.norm(model.coef_) > 0.1
     client.wait_for_workers(2, timeout=60)
+
+
+def test_a_missing_file_is_not_a_lost_scheduler(client):
+    def missing(block):
+        raise FileNotFoundError("transactions-7.parquet")
+
+    scores = da.zeros(10, chunks=5).map_blocks(missing, dtype=float, meta=np.empty(0))
+    with pytest.raises(FileNotFoundError, match="transactions-7"):
+        metrics.top_k(scores, 3)
+    with pytest.raises(FileNotFoundError, match="transactions-7"):
+        on_dask.TopPush().fit(scores[:, None], da.arange(10, chunks=5) % 2)
 
 
 def started(*command):
@@ -54,17 +79,21 @@ def started(*command):
     )
 
 
-@pytest.mark.filterwarnings("ignore")
-def test_a_lost_scheduler_is_an_error_and_no_hang(rows, tmp_path):
-    X, y = rows
-    file = str(tmp_path / "scheduler.json")
+@contextmanager
+def mortal_cluster(folder):
+    """Yield a client, and a function that kills its scheduler."""
+    file = str(folder / "scheduler.json")
     scheduler = started(
         "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
         "--scheduler-file", file,
     )  # fmt: skip
     worker = started("worker", "--scheduler-file", file, "--nthreads", "1", "--no-nanny",
                      "--no-dashboard")  # fmt: skip
-    outcome, killed = [], threading.Event()
+
+    def kill(*_):
+        scheduler.kill()
+        scheduler.wait()
+
     try:
         while not os.path.exists(file):
             time.sleep(0.1)
@@ -73,28 +102,76 @@ def test_a_lost_scheduler_is_an_error_and_no_hang(rows, tmp_path):
             Client(scheduler_file=file, set_as_default=False) as client,
         ):
             client.wait_for_workers(1, timeout=60)
-
-            def kill(check):
-                scheduler.kill()
-                scheduler.wait()
-                killed.set()
-
-            def fit():
-                model = on_dask.TopPush(20, tol=1e-7, callback=kill)
-                try:
-                    with client.as_current():
-                        model.fit(da.from_array(X, chunks=(1000, 8)), y)
-                except Exception as error:
-                    outcome.append(error)
-
-            thread = threading.Thread(target=fit, daemon=True)
-            thread.start()
-            assert killed.wait(300)
-            thread.join(60)
-            assert not thread.is_alive()
+            yield client, kill
     finally:
         for process in (scheduler, worker):
             process.kill()
             process.wait()
-    assert isinstance(outcome[0], RuntimeError)
-    assert "scheduler was lost" in str(outcome[0])
+
+
+def error_of(client, call):
+    """Return what a call raises; it must not hang."""
+    outcome = []
+
+    def run():
+        try:
+            with client.as_current():
+                outcome.append(call())
+        except Exception as error:
+            outcome.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(120)
+    assert not thread.is_alive()
+    return outcome[0]
+
+
+def assert_clear(error):
+    assert isinstance(error, RuntimeError), error
+    assert "scheduler was lost" in str(error)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_scheduler_lost_in_a_fit_is_an_error_and_no_hang(rows, tmp_path):
+    X, y = rows
+    with mortal_cluster(tmp_path) as (client, kill):
+        model = on_dask.TopPush(20, tol=1e-7, callback=kill)
+        assert_clear(error_of(client, lambda: model.fit(da.from_array(X, chunks=(1000, 8)), y)))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_scheduler_lost_in_a_metric_is_an_error_and_no_hang(rows, tmp_path):
+    X, y = rows
+    scores = da.from_array(X[:, 0], chunks=1000)
+    labels, rows_ = da.from_array(y, chunks=1000), da.from_array(X, chunks=(1000, 8))
+    mark = str(tmp_path / "started")
+
+    def slowly(block):
+        open(mark, "w").close()
+        time.sleep(30)
+        return block
+
+    model = on_dask.RankSVM().fit(X, y, GROUP)
+    with mortal_cluster(tmp_path) as (client, kill):
+
+        def kill_when_started():
+            while not os.path.exists(mark):
+                time.sleep(0.1)
+            kill()
+
+        killer = threading.Thread(target=kill_when_started, daemon=True)
+        killer.start()
+        slow = scores.map_blocks(slowly, dtype=float, meta=np.empty(0))
+        assert_clear(error_of(client, lambda: metrics.top_k(slow, 5)))
+        # The next calls find the scheduler gone.
+        for call in (
+            lambda: metrics.top_k(scores, 0.1),
+            lambda: metrics.precision_at_k(labels, scores, 10),
+            lambda: metrics.positives_at_top(labels, scores),
+            lambda: metrics.budget_curve(labels, scores),
+            lambda: model.score(rows_, labels, da.from_array(GROUP, chunks=1000)),
+            lambda: on_dask.TopPush(20).fit(rows_, labels),
+            lambda: on_dask.RankSVM().fit(rows_, labels, da.from_array(GROUP, chunks=1000)),
+        ):
+            assert_clear(error_of(client, call))

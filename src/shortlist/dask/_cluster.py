@@ -7,7 +7,6 @@ threads. Scheduling, transport and recovery are Dask's.
 from __future__ import annotations
 
 import asyncio
-import concurrent.futures
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -94,12 +93,24 @@ def gather(results: Sequence[Any]) -> list[Any]:
 def lost_cluster() -> Iterator[None]:
     """Say plainly that the scheduler is gone.
 
-    Dask reports it as a cancelled future or a closed connection.
+    Dask reports it as a cancelled future, a closed connection or a closed client. An error
+    of the user's own files is left as it is: the connection is then alive.
     """
+    client = _client()
     try:
         yield
-    except (OSError, asyncio.CancelledError, concurrent.futures.CancelledError) as error:
+    except (Exception, asyncio.CancelledError) as error:
+        if client is None or not _tells_of_loss(error, client):
+            raise
         raise RuntimeError(
             f"The connection to the Dask scheduler was lost ({type(error).__name__}: {error}). "
             "The work was stopped. Start a scheduler, connect a Client to it and try again."
         ) from error
+
+
+def _tells_of_loss(error: BaseException, client: Any) -> bool:
+    from distributed import CancelledError, comm
+
+    if isinstance(error, (comm.CommClosedError, CancelledError, asyncio.CancelledError)):
+        return True
+    return client.status != "running" and not isinstance(error, (ValueError, TypeError))

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ._cluster import gather, lost_cluster
+
 
 def is_collection(X: Any) -> bool:
     """Whether `X` is a dask collection: array, data frame, series or bag."""
@@ -153,6 +155,8 @@ class LazyClassifier(LazyPredict):
         if not is_collection(X):
             return super().score(X, y, sample_weight)  # type: ignore[misc]
         right = self.predict(X) == y
-        if sample_weight is None:
-            return float(right.mean().compute())
-        return float(((right * sample_weight).sum() / sample_weight.sum()).compute())
+        share = right.mean()
+        if sample_weight is not None:
+            share = (right * sample_weight).sum() / sample_weight.sum()
+        with lost_cluster():
+            return float(gather([share])[0])

@@ -83,9 +83,9 @@ def _cut_like(X: Any, name: str, label: str, values: Any) -> Any:
 def _delayed(X: Any) -> list[Any]:
     if not is_frame(X) and X.ndim == 2:
         X = X.rechunk({1: -1})
-    # Optimised one by one, columns of a shuffled frame would be shuffled apart, and rows of
-    # equal keys could come in another order in each.
-    blocks = X.to_delayed(optimize_graph=False) if is_frame(X) else X.to_delayed()
+    # Optimised one by one, rows and labels that come from one table would be computed apart:
+    # twice, and in another order each where a shuffle does not fix it.
+    blocks = X.to_delayed(optimize_graph=False)
     return blocks if isinstance(blocks, list) else list(blocks.ravel())
 
 

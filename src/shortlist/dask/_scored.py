@@ -18,6 +18,7 @@ from ..metrics._sample import (
     check_weight,
     distinct_labels,
 )
+from ._cluster import gather, lost_cluster
 from ._partitions import aligned_blocks, reduce_blocks
 
 
@@ -84,6 +85,7 @@ class Scored:
         return self.positive + self.negative
 
 
+@lost_cluster()
 def collect(y_true: Any, y_score: Any, sample_weight: Any, pos_label: Any) -> Scored:
     """Check labels, scores and weights where they are, and add them up."""
     import dask
@@ -92,7 +94,7 @@ def collect(y_true: Any, y_score: Any, sample_weight: Any, pos_label: Any) -> Sc
     blocks = aligned_blocks(y_score, "y_score", y_true=y_true, sample_weight=sample_weight)
     check, ask = delayed(_check, pure=False), delayed(_ask, pure=False)
     parts = dask.persist(*[check(number, *block) for number, block in enumerate(blocks)])
-    known = [fact for fact in dask.compute(*[ask(part) for part in parts]) if fact.labels]
+    known = [fact for fact in gather([ask(part) for part in parts]) if fact.labels]
     if not known:
         weighed = "" if sample_weight is None else " with a positive sample_weight"
         raise ValueError(f"y_score holds no row{weighed}; at least one is needed.")
@@ -163,6 +165,7 @@ class Table(NamedTuple):
     negative: FloatArray
 
 
+@lost_cluster()
 def summed_top(scored: Scored, mass: float, negatives_only: bool = False) -> Table:
     """Return the highest distinct scores until their weight exceeds `mass`.
 
@@ -175,7 +178,7 @@ def summed_top(scored: Scored, mass: float, negatives_only: bool = False) -> Tab
     tables = [
         table(part, scored.label, mass, negatives_only, scored.whole) for part in scored.parts
     ]
-    return reduce_blocks(tables, _join, mass=mass).compute()
+    return gather([reduce_blocks(tables, _join, mass=mass)])[0]
 
 
 def _table(part: Part, label: Any, mass: float, negatives_only: bool, whole: bool) -> Table:
@@ -210,13 +213,14 @@ def _join(tables: list[Table], mass: float) -> Table:
     return Table(*(column[:stop] for column in table))
 
 
+@lost_cluster()
 def summed_around(scored: Scored, cut: Any) -> tuple[FloatArray, FloatArray]:
     """Add up the weight of either class above, at and below one score."""
     from dask import delayed
 
     around = delayed(_around, pure=False)
     parts = [around(part, scored.label, scored.whole, cut) for part in scored.parts]
-    hits, misses = reduce_blocks(parts, np.sum, axis=0).compute()
+    hits, misses = gather([reduce_blocks(parts, np.sum, axis=0)])[0]
     return hits, misses
 
 

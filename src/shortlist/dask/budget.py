@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 
 from .. import budget
+from ._cluster import gather, lost_cluster
 from ._lazy import LazyClassifier, is_collection, is_frame, lazily
 from ._partitions import aligned_blocks, reduce_blocks
 from ._top import Candidates, candidates, merge, rows_of_block
@@ -133,13 +134,13 @@ class BudgetClassifier(LazyClassifier, budget.BudgetClassifier):
         return _joined(labels, X, scores, self.classes_.dtype)
 
 
+@lost_cluster()
 def _labels(X: Any, y: Any) -> np.ndarray:
     """Return the distinct labels."""
-    import dask
     from dask import delayed
 
     find = delayed(_distinct, pure=False)
-    found = dask.compute(*[find(block) for _, block in aligned_blocks(X, y=y)])
+    found = gather([find(block) for _, block in aligned_blocks(X, y=y)])
     return np.unique(np.concatenate([labels for labels in found if len(labels)]))
 
 

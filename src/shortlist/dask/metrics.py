@@ -25,6 +25,7 @@ from ..metrics._sample import (
     warn_undefined,
 )
 from ..metrics.curve import BudgetCurve, curve_at
+from ._cluster import gather, lost_cluster
 from ._lazy import is_frame
 from ._partitions import aligned_blocks, reduce_blocks
 from ._scored import Scored, collect, summed_around, summed_top
@@ -98,10 +99,11 @@ def top_k(scores: Any, k: int | float) -> TopRows:
     k = check_k(k)
     _check_vector(scores, "scores")
     blocks = [block for (block,) in aligned_blocks(scores, "scores")]
-    places = int(k) if isinstance(k, int) else int(list_length(k, float(_count(scores)), True))
     find = delayed(candidates, pure=False)
-    found = [find(number, block, places) for number, block in enumerate(blocks)]
-    best = reduce_blocks(found, merge, k=places).compute()
+    with lost_cluster():
+        places = k if isinstance(k, int) else int(list_length(k, _count(scores, blocks), True))
+        found = [find(number, block, places) for number, block in enumerate(blocks)]
+        best = gather([reduce_blocks(found, merge, k=places)])[0]
     if not sum(best.lengths.values()):
         raise ValueError("scores is empty; at least one row is needed.")
     start = np.cumsum([0, *(best.lengths[number] for number in range(len(blocks)))])
@@ -406,12 +408,9 @@ def _check_vector(scores: Any, name: str) -> None:
         )
 
 
-def _count(scores: Any) -> int:
-    if is_frame(scores):
-        return len(scores)
-    n = scores.shape[0]
-    return int(scores.map_blocks(_length, dtype=int).sum().compute()) if np.isnan(n) else int(n)
+def _count(scores: Any, blocks: list[Any]) -> float:
+    from dask import delayed
 
-
-def _length(block: np.ndarray) -> np.ndarray:
-    return np.array([len(block)])
+    if is_frame(scores) or np.isnan(scores.shape[0]):
+        return float(sum(gather([delayed(len)(block) for block in blocks])))
+    return float(scores.shape[0])

@@ -139,16 +139,14 @@ class RankSVM(LazyPredict, ranking.RankSVM):
         """
         if not is_collection(X):
             return super().score(X, y, qid, sample_weight)
-        import dask
         from dask import delayed
 
         blocks = aligned_blocks(X, y=y, qid=qid, sample_weight=sample_weight)
         model, count = delayed(self, traverse=False), delayed(_count, pure=False)
         counted = [count(model, *block) for block in blocks]
-        counts, *groups = dask.compute(
-            reduce_blocks([each[0] for each in counted], np.sum, axis=0),
-            *[each[1] for each in counted],
-        )
+        asked = [reduce_blocks([each[0] for each in counted], np.sum, axis=0)]
+        with lost_cluster():
+            counts, *groups = gather([*asked, *(each[1] for each in counted)])
         _check_whole([PartFacts(each, len(each), 0.0, 0.0) for each in groups], qid is None)
         if not counts[1]:
             raise ValueError("There is no pair to score: y is constant in every group of qid.")

@@ -97,7 +97,7 @@ class Blocks:
         self.label_passes = int(any(isinstance(s, CallSegment) for s in self._segments))
 
     def read(self) -> Iterator[Block]:
-        """Return an iterator over the blocks."""
+        """Return an iterator over the blocks; each is valid until the next is asked for."""
         for part in self._segments:
             yield from part.read(self.block_bytes)
 

@@ -43,6 +43,22 @@ def each(function: Callable[..., Any], *columns: Iterable[Any]) -> list[Any]:
     return [call(*row) for row in zip(*columns, strict=True)]
 
 
+def places(parts: list[Any]) -> list[tuple[list[int], int]]:
+    """Return which of the kept parts every worker has, and how many threads it has.
+
+    Without a cluster, or where Dask does not know, a part is by itself.
+    """
+    client = _client()
+    if client is None:
+        return [([i], 1) for i in range(len(parts))]
+    where, threads = client.who_has(parts), client.nthreads()
+    held: dict[str, list[int]] = {}
+    for i, part in enumerate(parts):
+        workers = where.get(part.key) or (f"part {i}",)
+        held.setdefault(workers[0], []).append(i)
+    return [(some, threads.get(worker, 1)) for worker, some in held.items()]
+
+
 def shared(value: Any) -> Any:
     """Return a value as a task: it travels once to a worker, not once per task there."""
     import dask

@@ -89,6 +89,13 @@ def _delayed(X: Any) -> list[Any]:
     return blocks if isinstance(blocks, list) else list(blocks.ravel())
 
 
+def bytes_of(X: Any) -> int:
+    """Return the size of the rows of a partition, dense or sparse."""
+    if hasattr(X, "indptr"):
+        return X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
+    return X.nbytes
+
+
 def reduce_blocks(results: Sequence[Any], join: Callable[..., Any], **params: Any) -> Any:
     """Join delayed results in a tree, in the order of the partitions.
 

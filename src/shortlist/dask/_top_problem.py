@@ -7,6 +7,7 @@ threshold (:mod:`shortlist.problems.score_parts`), and the rows that enter the w
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,11 +23,11 @@ from ..problems.losses import Loss
 from ..problems.score_parts import FEW_AT_TOP, Ask, Extremes, Part, PartScores, top_part
 from ..problems.sweeps import Candidates, Sweep, Wanted
 from ..problems.thresholds import Threshold, TopMean
-from ._cluster import each, gather, keep, shared
-from ._partitions import aligned_blocks
+from ._cluster import each, gather, keep
+from ._groups import Groups
+from ._partitions import aligned_blocks, bytes_of
 
 _FEW_ROWS = 100
-_SMALL_BYTES = 100_000
 # Of the rows wanted, a partition brings this many times its even share at once.
 _SPARE = 2
 
@@ -40,6 +41,10 @@ class Taken:
     y: np.ndarray
     weight: Any
 
+    def __sizeof__(self) -> int:
+        """Return the bytes by which Dask reckons where to work and when to spill."""
+        return bytes_of(self.X) + self.y.nbytes
+
 
 @dataclass(frozen=True)
 class Prepared:
@@ -49,6 +54,10 @@ class Prepared:
     summary: Summary
     layout: Layout
 
+    def __sizeof__(self) -> int:
+        """Return the bytes of the rows."""
+        return bytes_of(self.X)
+
 
 @dataclass(frozen=True)
 class Visited:
@@ -56,6 +65,10 @@ class Visited:
 
     part: Part
     free: np.ndarray
+
+    def __sizeof__(self) -> int:
+        """Return the bytes of the scores."""
+        return self.part.scores.nbytes + self.free.nbytes
 
     def wanted(self) -> Part:
         """Return the scores of the rows that may be wanted."""
@@ -102,12 +115,15 @@ def read_partitions(
     blocks = enumerate(aligned_blocks(X, y=y, sample_weight=sample_weight))
     taken = keep([take(number, *block) for number, block in blocks])
     told = gather(each(_labels, taken))
-    found = [labels for labels, _ in told if len(labels)]
+    found = [labels for labels, _, _ in told if len(labels)]
     classes = np.unique(np.concatenate(found)) if found else np.empty(0)
     check_two_classes(estimator, classes)
-    first = np.cumsum([0, *(count for _, count in told)])
-    parts = each(partial(_prepare, classes, everything), taken, first[:-1].tolist())
-    total = Summary.merged(gather(each(_summary, parts)))
+    first = np.cumsum([0, *(count for _, count, _ in told)]).tolist()
+    groups = Groups.of(taken, [size for _, _, size in told])
+    parts = groups.with_members(
+        groups.visit(_prepare, groups.split(first[:-1]), args=(classes, everything))
+    )
+    total = Summary.merged(parts.told(parts.visit(_summary)))
     check_both_count((total.negative_weight, len(total.positive_weight)), classes)
 
     def problem(C: float, loss: Loss, threshold: Threshold) -> BlockProblem:
@@ -116,28 +132,19 @@ def read_partitions(
     return BlockData(classes, total, problem)
 
 
-def visit(function: Callable[..., Any], *columns: list[Any], args: tuple[Any, ...]) -> list[Any]:
-    """Start ``function(*row, *args)`` for every row of `columns`, run where these are."""
-    size = sum(getattr(value, "nbytes", 0) for value in args)
-    if size <= _SMALL_BYTES:
-        return each(partial(_pass_over_partition, function, args), *columns)
-    task = partial(_pass_over_partition, function)
-    return each(task, [shared(args)] * len(columns[0]), *columns)
-
-
 class PartitionedProblem(BlockProblem):
     """Every sweep visits all partitions once.
 
     Parameters
     ----------
-    parts : list
-        :class:`Prepared` records, kept on the workers.
+    parts : Groups
+        Of :class:`Prepared` records.
     summary, C, loss, threshold
         As in :class:`~shortlist.problems.block_rows.BlockProblem`.
     """
 
     def __init__(
-        self, parts: list[Any], summary: Summary, C: float, loss: Loss, threshold: Threshold
+        self, parts: Groups, summary: Summary, C: float, loss: Loss, threshold: Threshold
     ) -> None:
         super().__init__(summary, C, loss, threshold)
         self._parts = parts
@@ -146,42 +153,40 @@ class PartitionedProblem(BlockProblem):
         """Score every row once."""
         parts, model = self._parts, (w, wanted.cut, np.sort(wanted.known))
         # What is usually enough comes back with the extremes, so that one round will do.
-        share = _SPARE / len(parts)
+        share = _SPARE / sum(len(group) for group in parts.numbers)
         few = Wanted(max(_FEW_ROWS, int(share * wanted.count)), share * wanted.weight)
         top = self.threshold.k if isinstance(self.threshold, TopMean) and self.capped else 0.0
         kept: list[Any] = []
 
         def visited() -> list[Any]:
             if not kept:
-                kept.extend(visit(_visit, parts, args=model))
+                kept.extend(parts.visit(_visit, args=model))
             return kept
 
         if isinstance(self.threshold, TopMean) and top <= FEW_AT_TOP:
             # A few scores make the threshold; the others are seldom asked for again.
-            told = gather(visit(_visit_and_tell, parts, args=(*model, few, top)))
+            told = parts.told(parts.visit(_visit_and_tell, args=(*model, few, top)))
         else:
-            told = gather(visit(_tell, parts, visited(), args=(few, top)))
+            told = parts.told(parts.visit(_tell, visited(), args=(few, top)))
         new_rows = Extremes.merged([one.new for one in told])
 
-        def ask_all(function: Callable[..., Any], *arguments: Any) -> list[Any]:
-            return gather(visit(_on_scores, visited(), args=(function, *arguments)))
-
-        def ask_new(function: Callable[..., Any], *arguments: Any) -> list[Any]:
-            return gather(visit(_on_wanted, visited(), args=(function, *arguments)))
+        def ask(what: Callable[..., Any], function: Callable[..., Any], *args: Any) -> list[Any]:
+            scores = parts.with_members(visited())
+            return parts.told(scores.visit(what, args=(function, *args)))
 
         def candidates() -> Candidates:
             best = Found.best([one.found for one in told], wanted)
             if max(one.left_out() for one in told) > best.floor(wanted):
                 # Some partition has more than its share of the highest rows.
-                new = PartScores(ask_new, self.threshold, self.capped, new_rows)
+                new = PartScores(partial(ask, _on_wanted), self.threshold, self.capped, new_rows)
                 cut = (_cut_for(new, wanted),)
-                best = Found.merged(gather(visit(_find, parts, visited(), args=cut)))
+                best = Found.merged(parts.told(parts.visit(_find, visited(), args=cut)))
             return best.candidates()
 
         extremes = Extremes.merged([one.all for one in told])
         tops = [one.top for one in told if one.top is not None]
-        ask = _ask_here(tops) if len(tops) == len(told) else ask_all
-        scores = PartScores(ask, self.threshold, self.capped, extremes)
+        ask_all = _ask_here(tops) if len(tops) == len(told) else partial(ask, _on_scores)
+        scores = PartScores(ask_all, self.threshold, self.capped, extremes)
         return Sweep(self.positives.scores(w), scores, candidates)
 
 
@@ -202,22 +207,16 @@ def _cut_for(new: PartScores, wanted: Wanted) -> float:
     return float(np.nextafter(scores[last], -np.inf))
 
 
-def _pass_over_partition(
-    function: Callable[..., Any], arguments: tuple[Any, ...], *first: Any
-) -> Any:
-    return function(*first, *arguments)
-
-
 def _take(number: int, X: Any, y: Any, weight: Any) -> Taken:
     with _named(number):
         return Taken(number, as_matrix(X), np.asarray(y), weight)
 
 
-def _labels(taken: Taken) -> tuple[np.ndarray, int]:
-    return np.unique(taken.y), len(taken.y)
+def _labels(taken: Taken) -> tuple[np.ndarray, int, int]:
+    return np.unique(taken.y), len(taken.y), sys.getsizeof(taken)
 
 
-def _prepare(classes: np.ndarray, everything: bool, taken: Taken, first: int) -> Prepared:
+def _prepare(taken: Taken, first: int, classes: np.ndarray, everything: bool) -> Prepared:
     with _named(taken.number):
         terms = (taken.X, taken.y, taken.weight, classes, first, everything)
         return Prepared(taken.X, *first_visit(*terms))

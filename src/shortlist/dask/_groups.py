@@ -1,0 +1,82 @@
+"""Parts that stay on the workers, visited in groups.
+
+A task costs Dask a millisecond or two, whatever it does. So the small parts of a worker are
+visited by one task. A group is no larger than what a worker can be expected to hold at once,
+and every thread of a worker gets one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ._cluster import each, gather, places, shared
+
+_GROUP_BYTES = 1 << 28
+_SMALL_BYTES = 100_000
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Kept parts in groups.
+
+    Attributes
+    ----------
+    numbers : list of list of int
+        The parts of every group.
+    members : list
+        Their results: for every group a list of kept results, or one kept list.
+    """
+
+    numbers: list[list[int]]
+    members: list[Any]
+
+    @classmethod
+    def of(cls, parts: list[Any], sizes: Sequence[int]) -> Groups:
+        """Group kept parts of known sizes (bytes) by the workers they are on."""
+        numbers = []
+        for held, n_threads in places(parts):
+            bytes_ = np.array([sizes[i] for i in held], dtype=float)
+            n_groups = max(n_threads, int(np.ceil(bytes_.sum() / _GROUP_BYTES)))
+            # By the middle of every part, so that groups are about equally large.
+            middle = np.cumsum(bytes_) - 0.5 * bytes_
+            group = (middle * (n_groups / max(bytes_.sum(), 1.0))).astype(int)
+            numbers += [[held[j] for j in np.flatnonzero(group == g)] for g in np.unique(group)]
+        return cls(numbers, [[parts[i] for i in group] for group in numbers])
+
+    def visit(
+        self, function: Callable[..., Any], *others: list[Any], args: tuple[Any, ...] = ()
+    ) -> list[Any]:
+        """Start ``function(part, *rest, *args)`` for every part, where it is.
+
+        `others` hold the `rest`, in groups as well. Returns a kept list for every group.
+        """
+        columns = [self.members, *others]
+        if sum(getattr(value, "nbytes", 0) for value in args) <= _SMALL_BYTES:
+            return each(partial(_on_group, function, args), *columns)
+        return each(partial(_on_group, function), [shared(args)] * len(self.members), *columns)
+
+    def with_members(self, members: list[Any]) -> Groups:
+        """Return other results of the same parts."""
+        return Groups(self.numbers, members)
+
+    def split(self, values: Sequence[Any]) -> list[list[Any]]:
+        """Return one value per part, in groups."""
+        return [[values[i] for i in group] for group in self.numbers]
+
+    def told(self, results: list[Any]) -> list[Any]:
+        """Wait for the results of a visit; return them in the order of the parts."""
+        out = dict(
+            pair
+            for group, values in zip(self.numbers, gather(results), strict=True)
+            for pair in zip(group, values, strict=True)
+        )
+        return [out[i] for i in sorted(out)]
+
+
+def _on_group(function: Callable[..., Any], args: tuple[Any, ...], *columns: list[Any]) -> list:
+    return [function(*row, *args) for row in zip(*columns, strict=True)]

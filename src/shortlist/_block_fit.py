@@ -67,13 +67,14 @@ def first_visit(
         raise ValueError(
             f"y must hold one label for each of the {X.shape[0]} rows of X, got shape {y.shape}."
         )
-    known = np.isin(y, classes)
+    code = y == classes[1]
+    known = code | (y == classes[0])
     if not known.all():
         raise ValueError(
             f"y holds {y[~known].tolist()[0]!r}, which was not among the labels "
             f"{classes.tolist()} when they were read first: every pass must yield the same blocks."
         )
-    code = np.broadcast_to(y == classes[1], X.shape[:1]).astype(np.int8)
+    code = np.broadcast_to(code, X.shape[:1])
     if not X.shape[0]:
         weight = None
     elif weight is not None:

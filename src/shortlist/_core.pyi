@@ -13,6 +13,9 @@ def dense_scores(rows: np.ndarray, w: np.ndarray, out: np.ndarray) -> None:
 def dense_combine(rows: np.ndarray, v: np.ndarray, out: np.ndarray) -> None:
     """Add the sum of the float32 rows times `v`."""
 
+def drop(values: np.ndarray, skipped: np.ndarray) -> None:
+    """Move the values that are not skipped (sorted indices) to the front, in place."""
+
 def cell_moments(
     scores: np.ndarray, weight: np.ndarray | None, edges: np.ndarray, out: np.ndarray
 ) -> None:

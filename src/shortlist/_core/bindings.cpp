@@ -83,6 +83,16 @@ void bind_blocks(nb::module_& m) {
       "scores"_a, "weight"_a.none(), "edges"_a, "out"_a);
 }
 
+void bind_drop(nb::module_& m) {
+  m.def(
+      "drop",
+      [](Out<double> values, In<std::int64_t> skipped) {
+        nb::gil_scoped_release release;
+        shortlist::drop(values.data(), values.shape(0), skipped.data(), skipped.shape(0));
+      },
+      "values"_a, "skipped"_a);
+}
+
 using InMatrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Starts = In<std::int64_t>;
 using Index = In<std::int32_t>;
@@ -126,6 +136,7 @@ void bind_active_set(nb::module_& m);  // active_set.cpp
 NB_MODULE(_core, m) {
   bind_active_set(m);
   bind_blocks(m);
+  bind_drop(m);
   bind_ranking(m);
   shortlist::bind_topk(m);
   bind_csr<double, std::int32_t>(m);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 
 namespace shortlist {
 
@@ -28,6 +29,16 @@ inline void cell_moments(const double* scores, const double* weight, std::size_t
     mass[j] += w;
     first[j] += w * d;
     second[j] += w * d * d;
+  }
+}
+
+// Moves the values that are not skipped to the front, in place; skipped is sorted.
+inline void drop(double* values, std::size_t n, const std::int64_t* skipped,
+                 std::size_t n_skipped) {
+  for (std::size_t k = 0; k < n_skipped; ++k) {
+    const std::size_t from = static_cast<std::size_t>(skipped[k]) + 1;
+    const std::size_t to = k + 1 < n_skipped ? static_cast<std::size_t>(skipped[k + 1]) : n;
+    std::copy(values + from, values + to, values + from - k - 1);
   }
 }
 

@@ -8,6 +8,7 @@ threshold (:mod:`shortlist.problems.score_parts`), and the rows that enter the w
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ from ._groups import Groups
 from ._partitions import aligned_blocks, bytes_of
 
 _FEW_ROWS = 100
+_memory = threading.local()
 # Of the rows wanted, a partition brings this many times its even share at once.
 _SPARE = 2
 
@@ -213,7 +215,12 @@ def _take(number: int, X: Any, y: Any, weight: Any) -> Taken:
 
 
 def _labels(taken: Taken) -> tuple[np.ndarray, int, int]:
-    return np.unique(taken.y), len(taken.y), sys.getsizeof(taken)
+    y = taken.y
+    if y.dtype.kind in "biuf" and len(y):
+        ends = np.unique([y.min(), y.max()])
+        if ((y == ends[0]) | (y == ends[-1])).all():
+            return ends, len(y), sys.getsizeof(taken)
+    return np.unique(y), len(y), sys.getsizeof(taken)
 
 
 def _prepare(taken: Taken, first: int, classes: np.ndarray, everything: bool) -> Prepared:
@@ -235,8 +242,10 @@ def _summary(part: Prepared) -> Summary:
     return part.summary
 
 
-def _visit(part: Prepared, w: np.ndarray, cut: float, known: np.ndarray) -> Visited:
-    scores = score(part.X, part.layout, w)
+def _visit(
+    part: Prepared, w: np.ndarray, cut: float, known: np.ndarray, out: np.ndarray | None = None
+) -> Visited:
+    scores = score(part.X, part.layout, w, out)
     return Visited(scores, free(part.layout, scores, cut, known))
 
 
@@ -250,7 +259,20 @@ def _tell(part: Prepared, visited: Visited, few: Wanted, top: float) -> Told:
 def _visit_and_tell(
     part: Prepared, w: np.ndarray, cut: float, known: np.ndarray, few: Wanted, top: float
 ) -> Told:
-    return _tell(part, _visit(part, w, cut, known), few, top)
+    visited = _visit(part, w, cut, known, _scratch(part.layout.n_rows))
+    return _tell(part, visited, few, top)
+
+
+def _scratch(size: int) -> np.ndarray:
+    """Return memory for scores that are not kept, the same for every pass of a thread.
+
+    Workers give freed memory back to the system at once, and to get it again takes as long
+    as to compute the scores.
+    """
+    memory = getattr(_memory, "scores", None)
+    if memory is None or len(memory) < size:
+        memory = _memory.scores = np.empty(size)
+    return memory[:size]
 
 
 def _on_scores(visited: Visited, function: Callable[..., Any], *arguments: Any) -> Any:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from .. import _core
 from .losses import Loss
 from .operators import Rows, as_rows
 from .score_parts import Part
@@ -116,8 +117,8 @@ def summarise(
     ----------
     X : ndarray or csr matrix
         Validated rows.
-    code : ndarray of int
-        1 for a positive row, 0 for a negative one.
+    code : ndarray of bool
+        Whether a row is positive.
     weight : ndarray or None
         Multiplicities.
     first : int
@@ -125,27 +126,39 @@ def summarise(
     everything : bool
         Whether the positives belong to the threshold as well.
     """
-    w = np.ones(len(code)) if weight is None else weight
-    used = w > 0.0
-    positive = np.flatnonzero(used & (code == 1))
-    ranked = used if everything else used & (code == 0)
-    v = np.where(ranked, w, 0.0)
-    plain = weight is None or bool((w[ranked] == 1.0).all())
-    layout = Layout(first, len(code), np.flatnonzero(~ranked), None if plain else w[ranked])
+    n_rows, positive = len(code), np.flatnonzero(code)
+    if weight is None:
+        v = np.ones(n_rows)
+        negative_weight = float(n_rows - len(positive))
+    else:
+        v = weight.copy()
+        negative_weight = float(v[code == 0].sum())
+        positive = positive[v[positive] > 0.0]
+    positive_weight = v[positive]
+    if not everything:
+        v[positive] = 0.0
+    skipped = np.flatnonzero(v == 0.0)
+    ranked = v[:0] if weight is None else np.delete(v, skipped)
+    plain = bool((ranked == 1.0).all())
+    least = 1.0 if plain else float(ranked.min())
     summary = Summary(
         X[positive],
-        w[positive],
-        float(w[code == 0].sum()),
+        positive_weight,
+        negative_weight,
         float(v.sum()),
-        float(w[ranked].min()) if ranked.any() else np.inf,
+        least if len(skipped) < n_rows else np.inf,
         as_rows(X).combine(v),
     )
-    return summary, layout
+    return summary, Layout(first, n_rows, skipped, None if plain else ranked)
 
 
-def score(X: Any, layout: Layout, w: np.ndarray) -> Part:
-    """Score the rows of the threshold."""
-    return Part(layout.ranked(as_rows(X).scores(w)), layout.weight)
+def score(X: Any, layout: Layout, w: np.ndarray, out: np.ndarray | None = None) -> Part:
+    """Score the rows of the threshold; `out`, where given, is memory for all rows."""
+    scores = as_rows(X).scores(w, out)
+    if len(layout.skipped):
+        # In place: new memory takes longer than the scores.
+        _core.drop(scores, layout.skipped)
+    return Part(scores[: layout.n_rows - len(layout.skipped)], layout.weight)
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,8 @@ class Rows(Protocol):
     n_rows: int
     n_features: int
 
-    def scores(self, w: np.ndarray) -> np.ndarray:
-        """Return ``X @ w``."""
+    def scores(self, w: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        """Return ``X @ w``, written to `out` where that is given."""
 
     def combine(self, v: np.ndarray) -> np.ndarray:
         """Return ``X.T @ v``."""
@@ -90,10 +90,10 @@ class DenseRows:
             part = slice(start, start + self._step)
             yield part, self._X[part].astype(np.float64, copy=False)
 
-    def scores(self, w: np.ndarray) -> np.ndarray:
+    def scores(self, w: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         if self._wide:
-            return self._X @ w
-        out = np.empty(self.n_rows)
+            return np.matmul(self._X, w, out=out)
+        out = np.empty(self.n_rows) if out is None else out
         if self._narrow:
             _core.dense_scores(self._X, w, out)
             return out
@@ -170,8 +170,8 @@ class SparseRows:
         self.n_rows, self.n_features = X.shape
         self._parts = (X.indptr, X.indices, X.data)
 
-    def scores(self, w: np.ndarray) -> np.ndarray:
-        out = np.empty(self.n_rows)
+    def scores(self, w: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        out = np.empty(self.n_rows) if out is None else out
         _core.csr_scores(*self._parts, w, out)
         return out
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import multiprocessing
 import os
 import subprocess
 import sys
@@ -33,8 +34,10 @@ from benchmarks.data import BUNDLED, folder, load_binary
 from benchmarks.summary import Summary, parser_of
 from shortlist import dask as on_dask
 from shortlist.blocks import Blocks
+from shortlist.problems.operators import as_rows
 
 FEATURES = 30
+N_PARTS = 8
 SETS = ("w8a", "nsl_kdd", "spambase")
 MODELS = {
     "TopPush(10)": ("TopPush", {"k": 10, "C": 0.01}),
@@ -224,58 +227,83 @@ def cluster_rows(n_rows: int, n_features: int, n_parts: int) -> tuple[Any, Any]:
 
 
 class Team:
-    """A cluster with seeded rows on its workers."""
+    """A cluster with seeded rows on its workers, and the times of its fits."""
 
-    def __init__(self, n_workers: int, n_rows: int, n_features: int = FEATURES) -> None:
+    def __init__(self, n_workers: int, n_rows: int, n_features: int) -> None:
         self.cluster = LocalCluster(
             n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=None
         )
         self.client = Client(self.cluster, set_as_default=False)
         with self.client.as_current():
-            self.rows = dask.persist(*cluster_rows(n_rows, n_features, n_parts=8))
-            wait(self.rows)
+            self.data = dask.persist(*cluster_rows(n_rows, n_features, N_PARTS))
+            wait(self.data)
         self.times: list[float] = []
-        self.passes = 0
 
-    def fit(self) -> None:
-        """Fit once and note the seconds."""
+    def fit(self) -> int:
+        """Fit once, note the seconds, return the passes."""
         with self.client.as_current():
             start = time.perf_counter()
-            model = on_dask.TopPush(10, C=0.001, tol=1e-3).fit(*self.rows)
+            model = on_dask.TopPush(10, C=0.001, tol=1e-3).fit(*self.data)
             self.times.append(time.perf_counter() - start)
-        self.passes = model.certificate_.passes
+        return model.certificate_.passes
 
     def close(self) -> None:
         self.client.close()
         self.cluster.close()
 
 
+def scan(n_rows: int, n_features: int, ready: Any, out: Any) -> None:
+    """Note the seconds of the fastest of some plain passes over rows of this process."""
+    X = as_rows(partition(n_rows, n_features, 0))
+    w = np.ones(n_features)
+    seconds = []
+    ready.wait()
+    for _ in range(10):
+        start = time.perf_counter()
+        X.scores(w)
+        seconds.append(time.perf_counter() - start)
+    out.put(float(np.median(seconds)))
+
+
+def bound(n_rows: int, n_features: int) -> float:
+    """Return the growth of plain passes by two processes, half the rows each, without Dask."""
+    context = multiprocessing.get_context("spawn")
+    slowest = []
+    for n_processes in (1, 2):
+        ready, out = context.Barrier(n_processes), context.Queue()
+        terms = (n_rows // n_processes, n_features, ready, out)
+        processes = [context.Process(target=scan, args=terms) for _ in range(n_processes)]
+        for process in processes:
+            process.start()
+        slowest.append(max(out.get() for _ in processes))
+        for process in processes:
+            process.join()
+    return slowest[0] / slowest[1]
+
+
 def with_workers(quick: bool, summary: Summary) -> None:
     n_rows = 400_000 if quick else 2_000_000
     print(
-        f"{n_rows:,} rows in 8 partitions on the workers, TopPush(10), gap 1e-3. A cluster of one"
+        f"{n_rows:,} rows in {N_PARTS} partitions on the workers, TopPush(10), gap 1e-3. A cluster"
     )
-    print("and one of two workers in turn; seconds of all fits, the fastest first. 'growth': of")
-    print("the fastest of each. Needs two idle cores; target 1.5.\n")
-    for n_features in (FEATURES, 100):
+    print("of one and one of two workers in turn; seconds of all fits, the fastest first.")
+    print("'growth': of the fastest. 'bound': that of two processes that only score their rows,")
+    print("without Dask: the cores share the memory. Needs two idle cores; target 1.5.\n")
+    for n_features in (FEATURES, 100) if quick else (FEATURES, 100, 300):
         teams = [Team(n_workers, n_rows, n_features) for n_workers in (1, 2)]
-        for _ in range(4 if quick else 15):
-            for team in teams:
-                team.fit()
+        for _ in range(4 if quick else 8):
+            passes = [team.fit() for team in teams]
         one, two = (sorted(team.times) for team in teams)
-        print(
-            f"{n_features} float32 features, {teams[0].passes} passes: growth {one[0] / two[0]:.2f}"
-        )
-        for name, times in (("1 worker ", one), ("2 workers", two)):
-            print(f"  {name} " + " ".join(f"{seconds:.2f}" for seconds in times), flush=True)
         for team in teams:
             team.close()
+        found = f"growth {one[0] / two[0]:.2f}, bound {bound(n_rows, n_features):.2f}"
+        print(f"{n_features} float32 features, {passes[0]} passes: {found}")
+        for label, times in (("1 worker ", one), ("2 workers", two)):
+            print(f"  {label} " + " ".join(f"{seconds:.2f}" for seconds in times), flush=True)
         summary.add(
-            f"`shortlist.dask.TopPush`, {n_features} features",
-            "one worker",
-            f"two are {one[0] / two[0]:.2f}x faster",
+            f"`shortlist.dask.TopPush`, {n_features} features, two workers", "one", found,
             f"{n_rows:,} rows",
-        )
+        )  # fmt: skip
     print()
 
 
@@ -284,11 +312,10 @@ def with_rows(quick: bool, summary: Summary) -> None:
     print("Seconds per pass against rows, 2 workers, TopPush(10), gap 1e-3, fastest of 4:")
     per_pass = []
     for n_rows in sizes:
-        team = Team(2, n_rows)
-        for _ in range(4):
-            team.fit()
+        team = Team(2, n_rows, FEATURES)
+        passes = [team.fit() for _ in range(4)][-1]
         team.close()
-        seconds, passes = min(team.times), team.passes
+        seconds = min(team.times)
         per_pass.append(seconds / passes)
         print(
             f"{n_rows:>12,}{seconds:9.2f} s{passes:5d} passes{per_pass[-1]:9.3f} s/pass", flush=True

@@ -97,11 +97,26 @@ class Summary:
         )
 
 
-def stacked(blocks: Sequence[Any]) -> Any:
-    """Return the rows of several blocks in one; a dense block makes all dense."""
+def stacked(blocks: Sequence[Any], chosen: Sequence[np.ndarray] | None = None) -> Any:
+    """Return the rows of several blocks in one; a dense block makes all dense.
+
+    `chosen` names the rows of every block that are wanted, all if None.
+    """
+    if chosen is not None and any(sparse.issparse(block) for block in blocks):
+        blocks = [block[index] for block, index in zip(blocks, chosen, strict=True)]
+        chosen = None
     if all(sparse.issparse(block) for block in blocks):
         return sparse.vstack(blocks, format="csr")
-    return np.concatenate([b.toarray() if sparse.issparse(b) else b for b in blocks])
+    if chosen is None:
+        return np.concatenate([b.toarray() if sparse.issparse(b) else b for b in blocks])
+    # Copied once: these may be most of what a fit holds in memory.
+    dtype = np.result_type(*blocks)
+    out = np.empty((sum(map(len, chosen)), blocks[0].shape[1]), dtype)
+    start = 0
+    for block, index in zip(blocks, chosen, strict=True):
+        out[start : start + len(index)] = block[index]
+        start += len(index)
+    return out
 
 
 def summarise(
@@ -195,11 +210,11 @@ class Found:
         index = np.sort(highest(scores, weight, wanted))
         ends = np.cumsum([0, *(len(part.position) for part in parts)])
         cuts = np.searchsorted(index, ends)
-        rows = [
-            part.rows if b - a == len(part.position) else part.rows[index[a:b] - start]
-            for part, start, a, b in zip(parts, ends[:-1], cuts[:-1], cuts[1:], strict=True)
+        chosen = [
+            index[a:b] - start for start, a, b in zip(ends[:-1], cuts[:-1], cuts[1:], strict=True)
         ]
-        return cls(position[index], scores[index], weight[index], stacked(rows))
+        rows = stacked([part.rows for part in parts], chosen)
+        return cls(position[index], scores[index], weight[index], rows)
 
 
 def free(layout: Layout, part: Part, cut: float, known: np.ndarray) -> np.ndarray:

@@ -65,12 +65,14 @@ def newton(problem: SweptProblem, monitor: Monitor) -> Solution:
             if monitor.check(best.primal, dual) or monitor.iteration - progress_at >= _STALL:
                 break
             new = sweep.candidates()
+            del sweep  # it holds these rows as well, and they may be many
             wait = min(2 * wait, _LONGEST_WAIT)
             if len(new.position):
                 if float(new.scores.max()) - point.cut > _LARGE_EXCESS * point.slack:
                     wait = 1
                 point.extend(new)
                 dual = max(dual, point.dual())
+            del new
         try:
             with np.errstate(divide="raise", invalid="raise", over="raise"):
                 point.step()

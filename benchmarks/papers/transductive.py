@@ -184,9 +184,6 @@ def figure1(settings: Settings, method: str) -> Iterator[Record]:
     yield "precision", "", found.precision
 
 
-METHODS3 = (*transductive_pages.COLUMNS_TABLE3, "swap")
-
-
 def trial_cells(methods: tuple[str, ...]) -> Callable[[Settings], Iterable[tuple]]:
     def cells(settings: Settings) -> Iterable[tuple]:
         for trial in range(settings.trials):
@@ -238,7 +235,7 @@ TABLES = (
         title="Seed 004, Table 3: precision in the top 5 %",
         source=SOURCE,
         keys=("set", "trial", "method"),
-        cells=trial_cells(METHODS3),
+        cells=trial_cells(transductive_pages.METHODS),
         run=table3,
         show=transductive_pages.show_table3,
         full=Settings(SETS, trials=10, folds=5, limit=60.0, rows=1_000_000),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -48,13 +49,14 @@ PAPER_TABLE3 = {
 }
 RIVALS = ("TTK MIP", "TTK FD", "swap")
 COLUMNS_TABLE3 = ("SVM", "TSVM", "SVMperf", "TopPush", "AATP", "TTK MIP", "TTK FD")
+METHODS = (*COLUMNS_TABLE3, "swap")
 
 
 def show_table1(rows: pd.DataFrame, folder: Path) -> str:
     lines = []
     for name in dict.fromkeys(rows["set"]):
         part = rows[rows["set"] == name]
-        for method in ("SVM", "AATP", "TTK MIP", "TTK FD", "swap"):
+        for method in _in_order(part["method"], METHODS):
             found = part[part["method"] == method]
             paper = PAPER_TABLE1.get((name, method), ("", ""))
             cells = [
@@ -74,10 +76,19 @@ def _spread(values: pd.Series, digits: int) -> str:
     return f"{values.mean():.{digits}f} ± {values.std(ddof=0):.{digits}f}"
 
 
+def _in_order(found: pd.Series, known: tuple[str, ...]) -> list[str]:
+    """Names that were run: those of the paper in its order, then others."""
+    return sorted(set(found), key=lambda name: (*known, name).index(name))
+
+
 def show_table2(rows: pd.DataFrame, folder: Path) -> str:
-    wide = rows.pivot_table(index=["set", "method"], columns="what", values="value", sort=False)
+    wide = rows.pivot_table(index=["set", "method"], columns="what", values="value")
+    methods = _in_order(rows["method"], METHODS)
     lines = []
-    for (name, method), row in wide.iterrows():
+    for name, method in product(dict.fromkeys(rows["set"]), methods):
+        if (name, method) not in wide.index:
+            continue
+        row = wide.loc[(name, method)]
         paper = dict(zip(("AATP", "TTK MIP"), PAPER_TABLE2.get(name, ()), strict=False))
         ours = (f"{row['boundary']:.0f}", f"{row['positive']:.3f}", f"{row['objective']:.1f}")
         lines.append([name, method, *ours, *paper.get(method, ("", ""))])
@@ -87,9 +98,9 @@ def show_table2(rows: pd.DataFrame, folder: Path) -> str:
 
 def show_table3(rows: pd.DataFrame, folder: Path) -> str:
     found = rows[rows["what"] == "precision"]
-    methods = [m for m in (*COLUMNS_TABLE3, "swap") if m in set(found["method"])]
+    methods = _in_order(found["method"], METHODS)
     lines, record = [], {m: {other: [0, 0, 0] for other in methods} for m in RIVALS}
-    for name in dict.fromkeys(found["set"]):
+    for name in _in_order(found["set"], tuple(PAPER_TABLE3)):
         wide = found[found["set"] == name].pivot_table(
             index="trial", columns="method", values="value"
         )

@@ -185,7 +185,7 @@ def one_path(
             spent[warm] += fit_seconds(fresh.set_params(**{name: float(value)}), X, y)
             steps[warm] += fresh.n_iter_
     note = f"{steps[True]} / {steps[False]} steps"
-    if not fresh.coef_.any() if hasattr(fresh, "coef_") else False:
+    if hasattr(fresh, "coef_") and not fresh.coef_.any():
         note += ", all of them the zero model"
     print(f"{label:<58}{spent[True]:7.2f} / {spent[False]:6.2f} s = "
           f"{spent[True] / spent[False]:.2f}   {note}", flush=True)  # fmt: skip

@@ -91,9 +91,7 @@ class Table:
         return folder / f"{self.name}.csv"
 
 
-def run(
-    table: Table, settings: Settings, folder: Path, only: Collection[str] | None = None
-) -> int:
+def run(table: Table, settings: Settings, folder: Path, only: Collection[str] | None = None) -> int:
     """Run the cells that are not in the file yet; return how many those were.
 
     With `only`, cells that have one of these keys.

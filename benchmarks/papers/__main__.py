@@ -61,6 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     shared = argparse.ArgumentParser(add_help=False, parents=[common])
     shared.add_argument("--quick", action="store_true", help="seconds, on bundled data")
     shared.add_argument("--sets", nargs="+", help="only these data sets")
+    shared.add_argument("--only", nargs="+", help="only cells with one of these keys")
     shared.add_argument("--trials", type=int, help="random splits, default the paper's number")
     shared.add_argument("--folds", type=int, help="folds of the inner choice that are run")
     shared.add_argument("--limit", type=float, help="CPU seconds for a slow reference")
@@ -78,10 +79,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.quick and options.out is None:
         # A tiny run proves that the code works; its figures have no place among the results.
         with tempfile.TemporaryDirectory() as scratch:
-            run(table, chosen, Path(scratch))
+            run(table, chosen, Path(scratch), options.only)
             print(page(table, Path(scratch)))
     else:
-        run(table, chosen, options.out or RESULTS)
+        run(table, chosen, options.out or RESULTS, options.only)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import shlex
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -91,12 +91,16 @@ class Table:
         return folder / f"{self.name}.csv"
 
 
-def run(table: Table, settings: Settings, folder: Path) -> int:
-    """Run the cells that are not in the file yet; return how many those were."""
+def run(table: Table, settings: Settings, folder: Path, only: Collection[str] | None = None) -> int:
+    """Run the cells that are not in the file yet; return how many those were.
+
+    With `only`, cells that have one of these keys.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     path = table.path(folder)
     done = finished(table, path)
     cells = [tuple(str(key) for key in cell) for cell in table.cells(settings)]
+    cells = [cell for cell in cells if not only or not set(only).isdisjoint(cell)]
     todo = [cell for cell in cells if cell not in done]
     print(f"{table.title}: {len(cells)} cells, {len(cells) - len(todo)} done", flush=True)
     began, ended = time.process_time(), 0

@@ -137,7 +137,7 @@ def test_scaled_rows_stand_for_another_strength(C):
     y = np.where(X[:, 0] + rng.normal(size=60) > 0, 1.0, -1.0)
     learn, pool = transductive.halves(60, 0)
     half = transductive.half(X, y, learn, pool, C)
-    found = measure(half, transductive.solver("swap", np.inf))
+    found = measure(half, transductive.solver("swap", np.inf, half))
     model = TransductiveTopK(0.05, C=C).fit(X[learn], y[learn], candidates=X[pool])
     assert C * found.objective == pytest.approx(model.objective_, rel=1e-3)
 

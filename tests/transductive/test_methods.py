@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -153,6 +154,19 @@ def test_exact_reports_its_bound_when_time_is_up():
     assert certificate.status == "time_limit"
     assert certificate.dual <= found.primal <= start.primal
     assert certificate.trace.seconds[-1] < 8.0
+
+
+def test_a_limit_in_cpu_seconds_ends_the_search():
+    X, y, candidates = random_data(3, 100, 100, 20)
+    problem = build(X, y, np.ones(100), candidates, np.ones(100), 5)
+    start = thresholded(problem, AllowedSet(problem))
+    watch = monitor()
+    began = time.process_time()
+    found = branch_and_bound(problem, watch, start, warm=False, cpu_limit=0.5)
+    assert 0.5 <= time.process_time() - began < 5.0
+    check_feasible(problem, found)
+    assert watch.status == "time_limit"
+    assert watch.dual <= found.primal
 
 
 def test_interrupting_exact_returns_the_incumbent():

@@ -118,6 +118,11 @@ class AllowedSet:
 def thresholded(problem: BudgetedSVM, state: AllowedSet) -> Solution:
     """Return the plain SVM of `state` with its intercept lowered to the budget."""
     plain = state.solution()
-    allowed = problem.best(problem.split_scores(plain.w, -plain.threshold)[1])
-    b, objective = problem.lowered(plain.w, -plain.threshold, allowed)
-    return Solution(w=plain.w, threshold=-b, primal=objective)
+    return moved(problem, plain.w, -plain.threshold)
+
+
+def moved(problem: BudgetedSVM, w: np.ndarray, b: float) -> Solution:
+    """Return the model with its intercept lowered to the budget."""
+    allowed = problem.best(problem.split_scores(w, b)[1])
+    b, objective = problem.lowered(w, b, allowed)
+    return Solution(w=w, threshold=-b, primal=objective)

@@ -16,7 +16,7 @@ from scipy import sparse
 from block_data import ugly_rows
 from shortlist import PatMat, TopPush
 from shortlist.blocks import Blocks
-from shortlist.problems.block_rows import Layout
+from shortlist.problems.block_rows import Layout, score
 from shortlist.problems.sweeps import Wanted
 
 MODELS = [
@@ -179,7 +179,9 @@ def test_sorted_rows_do_not_fill_the_memory(rows, monkeypatch):
 @given(st.sets(st.integers(0, 19)))
 def test_layout_names_rows_both_ways(skipped):
     layout = Layout(100, 20, np.array(sorted(skipped), dtype=int), None)
-    ranked = layout.ranked(np.arange(20))
+    ranked = np.delete(np.arange(20), layout.skipped)
+    scores = score(np.arange(20.0)[:, None], layout, np.array([2.0])).scores
+    np.testing.assert_array_equal(scores, 2.0 * ranked)
     np.testing.assert_array_equal(layout.rows_of(np.arange(len(ranked))), ranked)
     np.testing.assert_array_equal(layout.index_of(100 + ranked), np.arange(len(ranked)))
 

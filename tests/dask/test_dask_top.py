@@ -22,7 +22,7 @@ import shortlist
 from block_data import ugly_rows
 from shortlist import dask as on_dask
 from shortlist.blocks import Blocks
-from shortlist.dask import _top_problem
+from shortlist.dask import _groups, _top_problem
 from shortlist.problems.losses import SQUARED_HINGE
 from shortlist.problems.sweeps import Wanted
 from shortlist.problems.thresholds import TopMean
@@ -133,6 +133,27 @@ def test_a_pass_brings_the_highest_rows(rows, monkeypatch, order, wanted):
     np.testing.assert_array_equal(np.sort(found.position), np.sort(best))
     np.testing.assert_allclose(found.scores, scores[found.position], rtol=1e-12)
     np.testing.assert_allclose(found.rows.dense(), X[found.position])
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    st.lists(st.integers(0, 2 * _groups._GROUP_BYTES), min_size=1, max_size=12),
+    st.integers(1, 3),
+    st.integers(0, 99),
+)
+def test_groups_are_small_and_of_one_worker(sizes, n_threads, seed):
+    worker = np.random.default_rng(seed).integers(0, 3, size=len(sizes))
+    held = [(np.flatnonzero(worker == i).tolist(), n_threads) for i in np.unique(worker)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_groups, "places", lambda parts: held)
+        groups = _groups.Groups.of([f"part {i}" for i in range(len(sizes))], sizes)
+    assert sorted(i for group in groups.numbers for i in group) == list(range(len(sizes)))
+    for group, members in zip(groups.numbers, groups.members, strict=True):
+        assert members == [f"part {i}" for i in group]
+        assert len(set(worker[group])) == 1
+        # By the middles of the parts: at most half a part hangs over at either end.
+        most = _groups._GROUP_BYTES + max(sizes[i] for i in group)
+        assert sum(sizes[i] for i in group) <= most * (1 + 1e-9) + 1
 
 
 @pytest.mark.usefixtures("local")

@@ -44,10 +44,6 @@ class Layout:
     skipped: np.ndarray
     weight: np.ndarray | None
 
-    def ranked(self, values: np.ndarray) -> np.ndarray:
-        """Return the values of the rows of the threshold, given one per row."""
-        return np.delete(values, self.skipped) if len(self.skipped) else values
-
     def index_of(self, position: np.ndarray) -> np.ndarray:
         """Return where rows, given by number, are among the threshold's rows of this block."""
         row = position - self.first

@@ -28,6 +28,7 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import has_fit_parameter
+from threadpoolctl import threadpool_limits
 
 from .._scores import positive_scores, take_rows
 from ..top import CollapsedWarning
@@ -46,6 +47,7 @@ _FINALISTS = 3
 # A sample for the first look keeps this many rows and this many of the rarer class.
 _SAMPLE_ROWS = 10_000
 _SAMPLE_RARER = 500
+_ONE_THREAD_ROWS = 10_000
 # A sample is worth the trouble where it is this much smaller.
 _WORTH = 0.5
 
@@ -286,7 +288,10 @@ def _first_look(race: Race, alive: list[int], report: _Reporter) -> list[int]:
 
 
 def _run_fold(race: Race, alive: list[int], fold: int) -> dict[int, Run | Exception]:
-    return dict(_run_rows(race, alive, *race.folds.splits[fold], 1.0))
+    train, test = race.folds.splits[fold]
+    # On few rows threads gain nothing, and on a busy machine they wait for one another.
+    with threadpool_limits(1 if len(train) <= _ONE_THREAD_ROWS else None):
+        return dict(_run_rows(race, alive, train, test, 1.0))
 
 
 def _run_rows(

@@ -26,6 +26,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
@@ -155,16 +156,39 @@ def against_coordinate(sizes: list[int], summary: Summary) -> None:
 
 
 def path() -> None:
-    print("\nA path of 8 values of C, warm against separate fits, 5000 rows.\n")
+    print("\nA path of 8 values, warm against separate fits, CPU seconds.\n")
     X, y = fashion(5000)
     for name, make in MODELS.items():
-        spent = {}
-        for warm in (False, True):
-            model = make(kernel="rbf", gamma=GAMMA, tol=1e-3, warm_start=warm, cache_size=CACHE)
-            spent[warm] = sum(
-                fit_seconds(model.set_params(C=float(C)), X, y) for C in np.geomspace(0.3, 3.0, 8)
-            )
-        print(f"{name:<14}{spent[True]:8.2f} / {spent[False]:.2f} s", flush=True)
+        one_path(f"rbf {name}, C", make(kernel="rbf", gamma=GAMMA, tol=1e-3, cache_size=CACHE),
+                 "C", np.geomspace(0.3, 3.0, 8), X, y)  # fmt: skip
+    strengths, shares = np.geomspace(0.01, 0.1, 8), np.geomspace(0.02, 0.1, 8)
+    for data in ("spambase", "magic04", "mammography"):
+        X, y = load_binary(data)
+        for name, model, values in (
+            ("C", TopPush(0.05), strengths),
+            ("C", PatMat(0.05), strengths),
+            ("tau", PatMat(0.05, C=0.03), shares),
+            ("C", PatMat(0.05, quantile="all"), strengths),
+            ("tau", PatMat(0.05, C=0.03, quantile="all"), shares),
+        ):
+            one_path(f"{data}, {model}, {name}", model, name, values, X, y)
+
+
+def one_path(
+    label: str, model: TopPush | PatMat, name: str, values: np.ndarray, X: Any, y: np.ndarray
+) -> None:
+    spent, steps = {}, {}
+    for warm in (False, True):
+        fresh = clone(model).set_params(warm_start=warm)
+        spent[warm] = steps[warm] = 0
+        for value in values:
+            spent[warm] += fit_seconds(fresh.set_params(**{name: float(value)}), X, y)
+            steps[warm] += fresh.n_iter_
+    note = f"{steps[True]} / {steps[False]} steps"
+    if hasattr(fresh, "coef_") and not fresh.coef_.any():
+        note += ", all of them the zero model"
+    print(f"{label:<58}{spent[True]:7.2f} / {spent[False]:6.2f} s = "
+          f"{spent[True] / spent[False]:.2f}   {note}", flush=True)  # fmt: skip
 
 
 def binding_caps() -> None:

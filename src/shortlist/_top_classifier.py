@@ -21,6 +21,7 @@ from .problems.duplicates import merge_duplicates
 from .problems.kernels import KernelFunction, KernelMatrix, kernel_function
 from .problems.losses import LOSSES
 from .problems.operators import as_rows
+from .problems.sweeps import Start
 from .problems.thresholds import Threshold
 from .problems.top import TopProblem
 from .problems.top_kernel import DualPoint, KernelTopProblem
@@ -129,7 +130,7 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
         terms = (data.positive, ranked, data.weight, float(self.C), LOSSES[self.loss], threshold)
         if self._linear():
             problem: Any = TopProblem(as_rows(data.X), *terms)
-            problem.start = self._last_model()
+            problem.start = self._last_solution()
         else:
             problem = self._kernel_problem(data, terms)
         solved = solve(self, problem)
@@ -151,7 +152,7 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
         positive_weight = float(summary.positive_weight.sum())
         threshold = self._threshold(positive_weight, summary.negative_weight)
         problem = data.problem(float(self.C), LOSSES[self.loss], threshold)
-        problem.start = self._last_model()
+        problem.start = self._last_solution()
         solved = solve(self, problem)
         self._keep(data.classes, problem, *solved)
         return self
@@ -237,11 +238,12 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
             digest.update(np.ascontiguousarray(part).data.cast("B"))
         return digest.hexdigest()
 
-    def _last_model(self) -> np.ndarray | None:
+    def _last_solution(self) -> Start | None:
         w = vars(self).get("coef_")
-        if not self.warm_start or w is None or w.shape[1] != self.n_features_in_:
+        # The scores of the zero model do not tell which rows matter: nothing to reuse.
+        if not self.warm_start or w is None or not w.any() or w.shape[1] != self.n_features_in_:
             return None
-        return w[0]
+        return vars(self).get("_start") or Start(w[0])
 
     @staticmethod
     def _nonzero(solution: Solution | KernelSolution) -> bool:
@@ -249,11 +251,13 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
         return bool(w.any())
 
     def _keep_model(self, solution: Solution | KernelSolution, X: Any) -> None:
-        for name in ("coef_", "intercept_", "support_", "dual_coef_", "support_vectors_"):
+        for name in ("coef_", "intercept_", "support_", "dual_coef_", "support_vectors_", "_start"):
             if name in vars(self):
                 delattr(self, name)
         if isinstance(solution, Solution):
             self.coef_ = solution.w[None, :]
+            if self.warm_start:
+                self._start: Start | None = solution.start
             return
         c = solution.coefficients
         if self.warm_start:
@@ -315,9 +319,9 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
         return self.classes_[(scores > 0.0).astype(np.intp)]
 
     def __getstate__(self) -> dict[str, Any]:
-        # Kernel rows serve the next warm start, not a stored model.
+        # Kernel rows and multipliers serve the next warm start, not a stored model.
         state = dict(super().__getstate__())
-        for name in ("_rows", "_mark", "_point"):
+        for name in ("_rows", "_mark", "_point", "_start"):
             state.pop(name, None)
         return state
 

@@ -1,21 +1,30 @@
 """Top-of-the-list problems written out for cvxpy."""
 
+import warnings
+
 import cvxpy as cp
 import numpy as np
 
 
 def solve_cvxpy(problem: cp.Problem) -> float:
+    """Return the optimal value; of inaccurate answers the lowest."""
     # Clarabel gives up on degenerate problems now and then; another method rarely does.
     tight = {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
     first_order = {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iter": 200_000}
+    values = []
     for solver, options in ((cp.CLARABEL, tight), (cp.CLARABEL, {}), (cp.OSQP, first_order)):
         try:
-            value = problem.solve(solver=solver, **options)
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "Solution may be inaccurate")
+                value = float(problem.solve(solver=solver, **options))
         except cp.SolverError:
             continue
-        if problem.status in ("optimal", "optimal_inaccurate"):
-            return float(value)
-    raise AssertionError(f"no solver solves this problem: {problem.status}")
+        if problem.status == "optimal":
+            return value
+        if problem.status == "optimal_inaccurate":
+            values.append(value)
+    assert values, f"no solver solves this problem: {problem.status}"
+    return min(values)
 
 
 def loss_of(violation, loss):

@@ -128,17 +128,3 @@ def test_collapse_is_said():
     for options in ({}, {"kernel": "rbf"}):
         with pytest.warns(CollapsedWarning, match="A larger tau or C"):
             PatMat(0.2, **options).fit(X, y)
-
-
-def test_linear_warm_path_takes_no_more_steps():
-    X, y = random_data(n=400)
-    steps, primal = {}, {}
-    for warm in (False, True):
-        model = PatMat(0.1, warm_start=warm, tol=1e-6)
-        steps[warm], primal[warm] = 0, []
-        for C in np.geomspace(1.0, 2.0, 6):
-            model.set_params(C=C).fit(X, y)
-            steps[warm] += model.n_iter_
-            primal[warm].append(model.certificate_.primal)
-    np.testing.assert_allclose(primal[True], primal[False], rtol=3e-6)
-    assert steps[True] <= steps[False]

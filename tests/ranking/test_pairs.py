@@ -9,7 +9,7 @@ from oracles.ranking import pair_sums, pairs
 from shortlist import _core
 from shortlist.problems.losses import LOSSES
 from shortlist.problems.operators import as_rows
-from shortlist.problems.pairs import PairProblem, plan_pairs
+from shortlist.problems.pairs import PairProblem, chances, plan_pairs
 from shortlist.problems.spaces import LinearSpace, Point
 
 
@@ -122,3 +122,30 @@ def test_part_of_a_problem_weighs_as_much_as_the_whole():
     problem = make_problem(np.arange(50.0))
     part = problem.take(np.arange(0, 50, 5))
     assert part.value_at_zero == pytest.approx(problem.value_at_zero)
+
+
+@given(
+    sizes=st.lists(st.sampled_from([0.0, 0.1, 1.0, 50.0]), min_size=1, max_size=40),
+    count=st.integers(1, 40),
+)
+def test_chances_add_up(sizes, count):
+    sizes = np.array(sizes)
+    found = chances(sizes, count)
+    assert (found[sizes == 0.0] == 0.0).all()
+    assert ((found >= 0.0) & (found <= 1.0)).all()
+    assert found.sum() == pytest.approx(min(count, np.count_nonzero(sizes)))
+    unsure = (found > 0.0) & (found < 1.0)
+    if unsure.any():
+        ratio = found[unsure] / sizes[unsure]
+        np.testing.assert_allclose(ratio, ratio[0])
+
+
+def test_a_sample_keeps_the_rare_grade_and_the_weight_of_all_pairs():
+    n = 4000
+    problem = make_problem(np.arange(n) < 60)
+    part = problem.sample(400)
+    assert part.y.sum() == 60
+    assert 300 < len(part.y) < 500
+    assert part.value_at_zero == pytest.approx(problem.value_at_zero)
+    # Rows stand for as many as they were drawn from.
+    assert part.weight.sum() == pytest.approx(n, rel=0.1)

@@ -17,7 +17,7 @@ from scipy import sparse
 from .losses import Loss
 from .operators import Rows, as_rows
 from .score_parts import Part
-from .sweeps import Candidates, Wanted, highest
+from .sweeps import Candidates, Start, Wanted, highest
 from .thresholds import Threshold
 from .top import TopObjective
 
@@ -211,8 +211,8 @@ class BlockProblem(TopObjective):
 
     Attributes
     ----------
-    start : ndarray or None
-        A model to start from, where there is one.
+    start : Start or None
+        A solution to start from, where there is one.
     """
 
     offers = frozenset({"working set of linear rows"})
@@ -232,7 +232,7 @@ class BlockProblem(TopObjective):
         self.n_features = self.positives.n_features
         self.capped = threshold.caps(np.array([summary.least_weight])) is not None
         self.start_passes = start_passes
-        self.start: np.ndarray | None = None
+        self.start: Start | None = None
         self._ranked_mean = summary.ranked_sum / summary.ranked_weight
 
     def mean_difference(self) -> np.ndarray:

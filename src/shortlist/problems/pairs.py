@@ -317,6 +317,7 @@ class PairProblem:
                 *self.plan.arrays, weight, f, np.inf, vertex, net, curved, degree
             )
             self.compared = float(weight[degree > 0.0].sum())
+            self._comparisons = degree
             self.c = pair_weight(C, self.compared, self.n_pairs, normalize)
 
     @property
@@ -332,13 +333,16 @@ class PairProblem:
         linear = isinstance(self.space, FeatureSpace)
         return self.space.size if linear else float(self.weight.sum())
 
-    def take(self, index: np.ndarray) -> PairProblem:
-        """Return the problem of some rows, its pairs weighing as much as all of them."""
+    def take(self, index: np.ndarray, chance: np.ndarray | float = 1.0) -> PairProblem:
+        """Return the problem of some rows, its pairs weighing as much as all of them.
+
+        Rows that were drawn with a smaller `chance` stand for more.
+        """
         part = PairProblem(
             self.space.take(index),
             self.y[index],
             self.group[index],
-            self.weight[index],
+            self.weight[index] / chance,
             1.0,
             self.loss,
             self.max_rank_distance,
@@ -353,9 +357,20 @@ class PairProblem:
         return self
 
     def sample(self, count: int) -> PairProblem:
-        """Return the problem of about `count` of the rows; of all where there are no more."""
-        rows = sample_rows(self.group, count)
-        return self if len(rows) == len(self.y) else self.take(rows)
+        """Return the problem of about `count` of the rows; of all where there are no more.
+
+        Rows are drawn by how many they are compared with: all of a rare grade, few of a
+        common one.
+        """
+        n = len(self.y)
+        if n <= count or not self.n_pairs:
+            return self
+        n_groups = int(self.group.max()) + 1
+        if small_groups(n, n_groups, count):
+            return self.take(sample_rows(self.group, count, whole=True))
+        chance = chances(self._comparisons, count)
+        rows = np.flatnonzero(np.random.default_rng(0).random(n) < chance)
+        return self.take(rows, chance[rows])
 
     @property
     def value_at_zero(self) -> float:
@@ -452,3 +467,17 @@ def sample_rows(group: np.ndarray, count: int, whole: bool | None = None) -> np.
         chosen[random.permutation(n_groups)[: max(1, round(n_groups * count / n))]] = True
         return np.flatnonzero(chosen[group])
     return np.sort(random.choice(n, size=count, replace=False))
+
+
+def chances(size: np.ndarray, count: int) -> np.ndarray:
+    """Return chances in proportion to `size`, at most one, that add up to `count`."""
+    certain = np.zeros(len(size), dtype=bool)
+    if np.count_nonzero(size) <= count:
+        return (size > 0.0).astype(float)
+    while True:
+        left = count - np.count_nonzero(certain)
+        chance = np.where(certain, 1.0, left * size / float(size[~certain].sum()))
+        over = (chance > 1.0) & ~certain
+        if not over.any():
+            return chance
+        certain |= over

@@ -59,6 +59,34 @@ class Candidates:
     rows: Rows
 
 
+@dataclass(frozen=True)
+class Start:
+    """A solution to start from: the last one, of these rows or of others like them.
+
+    Attributes
+    ----------
+    w : ndarray
+        The model.
+    alpha : ndarray
+        Multiplier of each row with a loss, in units of its C.
+    position : ndarray of int
+        Rows of the threshold with a multiplier, ascending.
+    share : ndarray
+        Their shares of the sum.
+    """
+
+    w: np.ndarray
+    alpha: np.ndarray = field(default_factory=lambda: np.empty(0))
+    position: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    share: np.ndarray = field(default_factory=lambda: np.empty(0))
+
+    def shares(self, position: np.ndarray) -> np.ndarray:
+        """Return the share of each of these rows, 0 where it had none."""
+        place = np.searchsorted(self.position, position)
+        place[place == len(self.position)] = 0
+        return np.where(self.position[place] == position, self.share[place], 0.0)
+
+
 class Scores(Protocol):
     """Scores of all rows of the threshold under one model, wherever they are."""
 
@@ -107,7 +135,7 @@ class SweptProblem(Protocol):
     threshold: Threshold
     capped: bool
     start_passes: int
-    start: np.ndarray | None
+    start: Start | None
     value_at_zero: float
     threshold_at_zero: float
 

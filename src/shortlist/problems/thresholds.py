@@ -140,33 +140,35 @@ class SurrogateQuantile:
     def value(self, scores: np.ndarray, weight: np.ndarray) -> float:
         """Return the threshold of these scores.
 
-        On ``u = t - 1/slope`` the equation is a sum of powers of ``[s - u]_+``: found
-        exactly from the sorted scores, between two of which the set of rows that
-        count is fixed. `u` may lie below every score.
+        On ``u = t - 1/slope`` the equation is a norm of ``[s - u]_+``, convex and falling:
+        Newton's method from below only ever drops rows, and ends where those that are
+        left all count. `u` may lie below every score.
         """
         power, target = self.loss.power, self.mass / self.slope**self.loss.power
-        order = np.argsort(-scores, kind="stable")
         # Distances from the top keep their digits where the scores share a large offset.
-        top = float(scores[order[0]])
-        depth, w = top - scores[order], weight[order]
-        sums = [np.cumsum(w * depth**i) for i in range(power + 1)]
-
-        def excess(d: np.ndarray, at: np.ndarray | int) -> np.ndarray:
-            total = sums[0][at] * d - sums[1][at]
+        highest = int(np.argmax(scores))
+        top = float(scores[highest])
+        depth, w = top - scores, weight
+        d = (target / float(w[highest])) ** (1.0 / power)
+        while True:
+            counts = depth <= d
+            if not counts.all():
+                depth, w = depth[counts], w[counts]
+            a = float(w.sum())
+            mean = float(w @ depth) / a
+            if power == 1:
+                exact = following = mean + target / a
+            else:
+                spread = float(w @ (depth - mean) ** 2)
+                exact = mean + math.sqrt(max(target - spread, 0.0) / a)
+            if exact >= float(depth.max()):
+                return top - exact + self.shift
             if power == 2:
-                total = d * (total - sums[1][at]) + sums[2][at]
-            return total
-
-        rows = np.arange(len(w) - 1)
-        last = int(np.searchsorted(excess(depth[1:], rows), target)) if len(rows) else 0
-        a, b = float(sums[0][last]), float(sums[1][last])
-        if power == 1:
-            d = (target + b) / a
-        else:
-            mean = b / a
-            spread = max(float(w[: last + 1] @ (depth[: last + 1] - mean) ** 2), 0.0)
-            d = mean + math.sqrt(max(target - spread, 0.0) / a)
-        return top - d + self.shift
+                square = a * (d - mean) ** 2 + spread
+                following = d - (square - math.sqrt(square * target)) / (a * (d - mean))
+            if not following < d:
+                return top - d + self.shift
+            d = following
 
     def shares(self, scores: np.ndarray, weight: np.ndarray, t: float) -> np.ndarray:
         """Maximiser p of ``p . s - psi(p)``: a gradient of the threshold."""

@@ -20,7 +20,7 @@ import numpy as np
 
 from .losses import Loss
 from .operators import Rows
-from .sweeps import ArrayScores, Candidates, Sweep, Wanted, highest
+from .sweeps import ArrayScores, Candidates, Start, Sweep, Wanted, highest
 from .thresholds import Threshold, TopMean
 
 # A capability, named in the error of the solver that needs it.
@@ -139,8 +139,8 @@ class TopProblem(TopTerms):
 
     Attributes
     ----------
-    start : ndarray or None
-        A model to start from, where there is one.
+    start : Start or None
+        A solution to start from, where there is one.
     """
 
     def __init__(
@@ -158,7 +158,7 @@ class TopProblem(TopTerms):
         self.n_features = rows.n_features
         self.capped = self.cap is not None
         self.start_passes = 1
-        self.start: np.ndarray | None = None
+        self.start: Start | None = None
 
     @cached_property
     def positives(self) -> Rows:

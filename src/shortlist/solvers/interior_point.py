@@ -25,58 +25,26 @@ generation technique", EJOR 224 (2013).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 
 from ..problems.operators import Rows
-from ..problems.sweeps import Candidates, SweptProblem
+from ..problems.sweeps import Candidates, Start, SweptProblem
 from ..problems.thresholds import Threshold, TopMean
+from .centring import bent, boxed, crossing, recalled
 from .newton_system import NewtonSystem
+from .pair import Pair
 
 _SHORTEN = 0.99
+# A start from a good model: the mu that are tried, as shares of the primal value.
+_TRIED = (1.0, 0.03, 1e-3)
 
 
 def _all_count(threshold: Threshold, working: Candidates) -> bool:
     """Tell whether the top is all there is."""
     total = float(working.weight.sum())
     return isinstance(threshold, TopMean) and total <= threshold.k * (1.0 + 1e-12)
-
-
-@dataclass
-class Pair:
-    """Two non-negative vectors whose product goes to zero, with their steps."""
-
-    a: np.ndarray
-    b: np.ndarray
-    weight: np.ndarray
-    reach: float = 1.0  # how much of `a` one step may take away
-    da: np.ndarray = field(default_factory=lambda: np.empty(0))
-    db: np.ndarray = field(default_factory=lambda: np.empty(0))
-
-    def length(self) -> float:
-        """Longest step that keeps both sides non-negative."""
-        fall = float((self.da / self.a).min()) / self.reach
-        worst = min(fall, float((self.db / self.b).min()))
-        return np.inf if worst >= 0.0 else -1.0 / worst
-
-    def product(self, step: float = 0.0) -> float:
-        """Sum of the products after a step."""
-        if step == 0.0:
-            return float(self.a @ self.b)
-        return float((self.a + step * self.da) @ (self.b + step * self.db))
-
-    def move(self, step: float) -> None:
-        """Take the step."""
-        self.a = self.a + step * self.da
-        self.b = self.b + step * self.db
-
-    def target(self, mu: float, second_order: float) -> np.ndarray:
-        """Return the change wanted of each product, less a share of the last step squared."""
-        out = mu * self.weight - self.a * self.b
-        if second_order:
-            out -= second_order * (self.da * self.db)
-        return out
 
 
 class InteriorPoint:
@@ -124,6 +92,7 @@ class InteriorPoint:
         self._weight = working.weight
         self._negatives: Rows = working.rows
         self._load_negatives()
+        self._known: tuple[np.ndarray, np.ndarray] | None = None
         self._start()
 
     def _add(self, new: Candidates) -> None:
@@ -131,6 +100,9 @@ class InteriorPoint:
         self._scores = np.concatenate([self._scores, new.scores])
         self._weight = np.concatenate([self._weight, new.weight])
         self._negatives = self._negatives.stack(new.rows)
+        if self._known is not None:
+            alpha, share = self._known
+            self._known = alpha, np.concatenate([share, np.zeros(len(new.scores))])
         self._load_negatives()
 
     def _load_negatives(self) -> None:
@@ -182,6 +154,96 @@ class InteriorPoint:
         self._pairs.append(self._beta_z)
         if self._capped:
             self._pairs.append(self._eta_zeta)
+
+    @property
+    def _settled_share(self) -> float:
+        """How much of a good model's gap lies in the products, not in the model."""
+        return 1.0
+
+    def settle(self, last: Start) -> float:
+        """Start anew from the model, which is taken to be good; return its dual value.
+
+        The multipliers follow from its scores and from mu; where the scores leave them
+        open, from the last solution if it is of as many rows. The gap that the best of a
+        few such dual points leaves gives mu.
+        """
+        if len(last.alpha) == len(self._c) and len(self.working) == len(self._scores):
+            self._known = last.alpha, last.shares(self.working)
+        primal, best = self.primal(), 0.0
+        for share in _TRIED:
+            self.centre(share * primal)
+            dual = self.dual()
+            if dual < best:
+                break
+            best = dual
+        share = self._settled_share / len(self._pairs)
+        self.centre(max(share * (primal - best), 1e-12 * primal))
+        return best
+
+    def solution(self, w: np.ndarray) -> Start:
+        """Return what a later fit may start from, with the model `w`."""
+        if len(self.working) != len(self._scores):
+            return Start(w)
+        order = np.argsort(self.working)
+        share = self._beta_z.a[order] / float(self._beta_z.a.sum())
+        return Start(w, self._alpha_y.a / self._c, self.working[order], share)
+
+    def loosen(self, factor: float) -> None:
+        """Start anew from the model with larger products."""
+        self.centre(factor * self._mu())
+
+    def centre(self, mu: float) -> None:
+        """Set all multipliers and slacks so that every product is mu times its weight."""
+        self._t = self.problem.threshold.value(self._scores, self._weight)
+        self._centre_positives(mu)
+        self._centre_negatives(mu)
+
+    def _centre_positives(self, mu: float) -> None:
+        ay, c = self._alpha_y, self._c
+        margin, target = self._positive_scores - self._t - 1.0, mu * ay.weight
+        if self._bounded:
+            ay.a, self._gamma_xi.a = boxed(margin, c, target)
+            if self._known is not None:
+                typical = mu / float(c.sum())
+                ay.a, self._gamma_xi.a = recalled(self._known[0] * c, margin, c, target, typical)
+            self._gamma_xi.b = target / self._gamma_xi.a
+        else:
+            ay.a = bent(margin, self._ridge, target)
+        ay.b = target / ay.a
+        self._total = float(ay.a.sum())
+
+    def _centre_negatives(self, mu: float) -> None:
+        bz, s, total, target = self._beta_z, self._scores, self._total, mu * self._even
+        high, room = float(s.max()), mu / total
+        if self._capped:
+            cap = total * self._cap
+            # Here every multiplier is close enough to its cap, there to zero.
+            low = float(s.min()) - mu / (float(cap.sum()) - total)
+            self._q = crossing(
+                lambda q: boxed(q - s, cap, target)[0].sum() - total, low, high + room
+            )
+            bz.a, self._eta_zeta.a = self._boxed_negatives(cap, mu)
+            self._eta_zeta.b = target / self._eta_zeta.a
+            self._t = self._q + float(self._cap @ self._eta_zeta.b)
+        elif self._known is not None:
+            self._t = self._q = high
+            bz.a = np.maximum(self._known[1] * total, target / (high - s + room))
+        else:
+            gap = crossing(
+                lambda d: (target / (high - s + d)).sum() - total,
+                room * float(self._even[np.argmax(s)]),
+                room,
+            )
+            self._t = self._q = high + gap
+            bz.a = target / (high - s + gap)
+        bz.b = target / bz.a
+
+    def _boxed_negatives(self, cap: np.ndarray, mu: float) -> tuple[np.ndarray, np.ndarray]:
+        margin, target = self._q - self._scores, mu * self._even
+        if self._known is None:
+            return boxed(margin, cap, target)
+        share, total = self._known[1], self._total
+        return recalled(share * total, margin, cap, target, mu / total)
 
     @property
     def cut(self) -> float:

@@ -15,13 +15,17 @@ import numpy as np
 from scipy import linalg
 
 from ..certificate import Monitor
-from ..problems.sweeps import Candidates, Sweep, SweptProblem, Wanted
+from ..problems.sweeps import Candidates, Start, Sweep, SweptProblem, Wanted
 from ..problems.thresholds import TopMean
 from .interior_point import InteriorPoint
 from .quantile_interior import QuantileInteriorPoint
 from .solution import ScaledScores, Solution
 
 _START_ROWS = 500
+# A quantile counts many rows: it starts with as many as make this many numbers.
+_START_NUMBERS = 1_000_000
+# Steps shorter than this from the last model ask for larger products, a few times.
+_SHORT_STEP, _LOOSER, _MOST_LOOSER = 0.15, 5.0, 3
 _LONGEST_WAIT = 8
 _LARGE_EXCESS = 30.0
 _STALL = 60
@@ -42,11 +46,19 @@ def newton(problem: SweptProblem, monitor: Monitor) -> Solution:
     Solution
         The best model seen and the dual weights of its negatives.
     """
-    at, working = _start(problem, monitor)
+    at, working, good = _start(problem, monitor)
     best = at if at.primal < problem.value_at_zero else _zero(problem)
     method = InteriorPoint if isinstance(problem.threshold, TopMean) else QuantileInteriorPoint
     point = method(problem, at.w, at.positive_scores, working)
-    dual, full_gap, since_pass, progress_at, wait = 0.0, np.inf, 0, 0, 1
+    dual = 0.0
+    if good is not None:
+        try:
+            with np.errstate(divide="raise", invalid="raise", over="raise"):
+                dual = point.settle(good)
+        except (FloatingPointError, ZeroDivisionError):
+            # Scores beyond double precision tell nothing of the multipliers.
+            point, good = method(problem, at.w, at.positive_scores, working), None
+    full_gap, since_pass, progress_at, wait = np.inf, 0, 0, 1
     while True:
         dual = max(dual, point.dual())
         restricted_gap = min(point.primal(), best.primal) - dual
@@ -73,14 +85,19 @@ def newton(problem: SweptProblem, monitor: Monitor) -> Solution:
                 dual = max(dual, point.dual())
         try:
             with np.errstate(divide="raise", invalid="raise", over="raise"):
-                point.step()
+                length = point.step()
+                if length >= _SHORT_STEP or monitor.iteration >= _MOST_LOOSER:
+                    good = None
+                if good is not None:
+                    point.loosen(_LOOSER)
         except (FloatingPointError, ZeroDivisionError, linalg.LinAlgError):
             break  # beyond double precision: the certificate says how far it got
         monitor.iteration += 1
         since_pass += 1
     top = problem.row_number(int(point.working[np.argmax(point.beta)]))
     scale = 0.0 if best.scores is None else best.scores.largest
-    return Solution(best.w, best.t, best.primal, scale, top, best.scores)
+    start = point.solution(best.w)
+    return Solution(best.w, best.t, best.primal, scale, top, best.scores, start)
 
 
 @dataclass(frozen=True)
@@ -108,26 +125,49 @@ def _zero(problem: SweptProblem) -> _Point:
     return _Point(w, scores, problem.threshold_at_zero, problem.value_at_zero, None)
 
 
-def _start(problem: SweptProblem, monitor: Monitor) -> tuple[_Point, Candidates]:
-    """Difference of the class means, at the best of a few lengths, or the last model.
+def _start(problem: SweptProblem, monitor: Monitor) -> tuple[_Point, Candidates, Start | None]:
+    """Return a model, the highest rows of the threshold, and the solution it is from.
 
-    The highest negatives come with it: enough to start with, and twice the weight that
-    caps ask for.
+    The last model where it is better than zero, else the difference of the class
+    means at the best of a few lengths.
     """
-    weight = 2.0 * problem.threshold.k if problem.capped else 0.0  # type: ignore[union-attr]
-    wanted = Wanted(max(_START_ROWS, min(problem.n_features, 2 * _START_ROWS)), weight)
+    monitor.passes += problem.start_passes + 1
+    wanted = _first_rows(problem)
+    if problem.start is not None:
+        sweep = problem.sweep(problem.start.w, wanted)
+        at = _evaluate(problem, problem.start.w, sweep)
+        if at.primal < problem.value_at_zero:
+            return at, _counting(problem, at, sweep), problem.start
+        monitor.passes += 1
     w = problem.mean_difference()
     sweep = problem.sweep(w, wanted)
-    monitor.passes += problem.start_passes + 1
     longest = 2.0 * problem.value_at_zero
     longest /= 1.0 + longest * float(w @ w)
     lengths = [longest * shrink for shrink in (1.0, 0.3, 0.1, 0.03)]
-    points = [(_evaluate(problem, w, sweep, length), sweep) for length in lengths]
-    if problem.start is not None:
-        last = problem.sweep(problem.start, wanted)
-        monitor.passes += 1
-        points.append((_evaluate(problem, problem.start, last), last))
-    at, sweep = min(points, key=lambda point: point[0].primal)
+    at = min((_evaluate(problem, w, sweep, length) for length in lengths), key=lambda p: p.primal)
+    return at, _counting(problem, at, sweep), None
+
+
+def _first_rows(problem: SweptProblem) -> Wanted:
+    """Enough rows to start with: twice the weight of caps, most of what a quantile counts."""
+    count = max(_START_ROWS, min(problem.n_features, 2 * _START_ROWS))
+    if isinstance(problem.threshold, TopMean):
+        return Wanted(count, 2.0 * problem.threshold.k if problem.capped else 0.0)
+    return Wanted(max(count, _START_NUMBERS // problem.n_features))
+
+
+def _counting(problem: SweptProblem, at: _Point, sweep: Sweep) -> Candidates:
+    """Scores at the chosen length; of a quantile's rows those that count, or the highest."""
     assert at.scores is not None
-    working = sweep.candidates()
-    return at, replace(working, scores=at.scores.length * working.scores)
+    found = sweep.candidates()
+    found = replace(found, scores=at.scores.length * found.scores)
+    if isinstance(problem.threshold, TopMean) or len(found.scores) <= _START_ROWS:
+        return found
+    kept = found.scores > at.t - problem.threshold.shift
+    kept[np.argpartition(-found.scores, _START_ROWS)[:_START_ROWS]] = True
+    if kept.all():
+        return found
+    index = np.flatnonzero(kept)
+    return Candidates(
+        found.position[index], found.scores[index], found.weight[index], found.rows.take(index)
+    )

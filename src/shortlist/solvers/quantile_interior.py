@@ -22,7 +22,9 @@ import numpy as np
 
 from ..problems.sweeps import Candidates
 from ..problems.thresholds import SurrogateQuantile
-from .interior_point import InteriorPoint, Pair
+from .centring import bent
+from .interior_point import InteriorPoint
+from .pair import Pair
 
 
 class QuantileInteriorPoint(InteriorPoint):
@@ -54,6 +56,25 @@ class QuantileInteriorPoint(InteriorPoint):
         reach = 0.8 if self._square else 1.0
         self._level = Pair(np.array([m]), np.array([0.5 * self._budget]), np.ones(1), reach)
         self._pairs.append(self._level)
+
+    @property
+    def _settled_share(self) -> float:
+        # The multipliers of the square are functions of the model.
+        return 0.1 if self._square else 1.0
+
+    def _centre_negatives(self, mu: float) -> None:
+        bz, weight, target = self._beta_z, self._weight, mu * self._even
+        self._q = self._t - self._threshold.shift
+        margin = self._q - self._scores
+        above = np.maximum(-margin, 0.0) if self._square else (margin < 0.0).astype(float)
+        m = self._total / (self._threshold.loss.power * float(weight @ above))
+        if self._square:
+            bz.a = bent(margin, 0.5 / (weight * m), target)
+        else:
+            bz.a, self._eta_zeta.a = self._boxed_negatives(m * weight, mu)
+            self._eta_zeta.b = target / self._eta_zeta.a
+        bz.b = target / bz.a
+        self._level.a, self._level.b = np.array([m]), np.array([mu / m])
 
     @property
     def _zeta(self) -> np.ndarray:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..problems.spaces import Point
-from ..problems.sweeps import Scores
+from ..problems.sweeps import Scores, Start
 from ..problems.top_kernel import DualPoint, Evaluation, KernelTopProblem
 
 
@@ -47,6 +47,8 @@ class Solution:
         Row with the largest dual weight among the negatives, -1 if unknown.
     scores : ScaledScores or None
         Scores of the rows of the threshold; None for the zero model or if not kept.
+    start : Start or None
+        What a later fit may start from, beside the model.
     """
 
     w: np.ndarray
@@ -55,6 +57,7 @@ class Solution:
     score_scale: float = 0.0
     top_negative: int = -1
     scores: ScaledScores | None = None
+    start: Start | None = None
 
 
 @dataclass

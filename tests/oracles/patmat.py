@@ -10,6 +10,9 @@ def patmat_optimum(X, y, *, tau, quantile="negatives", theta=1.0, C=1.0, loss, w
     """Optimal value of the problem."""
     y = np.asarray(y, dtype=bool)
     weight = np.ones(len(y)) if weight is None else np.asarray(weight, dtype=float)
+    # Terms of weight zero leave variables free.
+    used = weight > 0.0
+    X, y, weight = X[used], y[used], weight[used]
     ranked = np.ones(len(y), dtype=bool) if quantile == "all" else ~y
     w, t = cp.Variable(X.shape[1]), cp.Variable()
     spent = weight[ranked] @ loss_of(theta * (X[ranked] @ w - t), loss)

@@ -109,6 +109,14 @@ def test_accelerated_never_crosses_the_optimum(args, loss):
     assert certificate.gap >= 0.0
 
 
+def test_accelerated_ends_where_every_step_is_rounding():
+    weight = [1.0, 1.0, 1.0, 0.5, 3.0, 0.5, 1.0, 1.0, 3.0, 0.5, 2.0, 0.5, 0.0, 1.0, 1.0]
+    y = np.arange(15) < 7
+    problem = make_problem(np.ones((15, 1)), y, k=5, C=100.0, loss="hinge", weight=weight)
+    _, certificate = run(problem, "accelerated", tol=1e-4, max_iter=500)
+    assert certificate.primal == pytest.approx(problem.value_at_zero)
+
+
 @pytest.mark.parametrize("k", [1, 3, 10])
 @pytest.mark.parametrize("loss", LOSSES)
 def test_the_two_solvers_agree(loss, k):

@@ -47,7 +47,8 @@ def top_push_optimum(X, y, *, k, C, loss, weight=None):
     t = quantile + weight[~y] @ cp.pos(negatives @ w - quantile) / k
     objective = 0.5 * cp.sum_squares(w)
     objective += C * unit**2 * weight[y] @ loss_of(t - positives @ w, loss)
-    return solve_cvxpy(cp.Problem(cp.Minimize(objective))) / unit**2
+    size = min(1.0, C * unit**2 * float(weight[y].sum()))
+    return size * solve_cvxpy(cp.Problem(cp.Minimize(objective / size))) / unit**2
 
 
 def project(a, b, *, upper=None, cap=None):

@@ -77,6 +77,8 @@ def accelerated(problem: TopProblem, monitor: Monitor) -> Solution:
     )
     previous = current
     objective, lipschitz, inertia, dual = 0.0, 1.0, 1.0, 0.0
+    # No step bends more; beyond it the test only sees the rounding of a step that is zero.
+    most = float(problem.rows.squared_norms().sum()) + float(np.max(ridge))
     while True:
         if monitor.iteration % _CHECK_EVERY == 0 or monitor.exhausted():
             dual = max(dual, problem.dual_ray(current.alpha, current.w).value)
@@ -98,7 +100,8 @@ def accelerated(problem: TopProblem, monitor: Monitor) -> Solution:
             d_alpha, d_beta, d_w = alpha - search.alpha, beta - search.beta, w - search.w
             # For a quadratic, the test g(x) <= g(s) + <grad, x - s> + L/2 |x - s|^2.
             curvature = float(d_w @ d_w) + float(d_alpha @ (ridge * d_alpha))
-            if curvature <= lipschitz * (float(d_alpha @ d_alpha) + float(d_beta @ d_beta)):
+            moved = float(d_alpha @ d_alpha) + float(d_beta @ d_beta)
+            if curvature <= lipschitz * moved or lipschitz >= most:
                 break
             lipschitz *= 2.0
         value = 0.5 * float(w @ w) + 0.5 * float(alpha @ (ridge * alpha)) - float(alpha.sum())

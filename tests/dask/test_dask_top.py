@@ -22,7 +22,7 @@ import shortlist
 from block_data import ugly_rows
 from shortlist import dask as on_dask
 from shortlist.blocks import Blocks
-from shortlist.dask import _groups, _top_problem
+from shortlist.dask import _cluster, _groups, _top_problem
 from shortlist.problems.losses import SQUARED_HINGE
 from shortlist.problems.sweeps import Wanted
 from shortlist.problems.thresholds import TopMean
@@ -137,13 +137,17 @@ def test_a_pass_brings_the_highest_rows(rows, monkeypatch, order, wanted):
 
 @settings(max_examples=50, deadline=None)
 @given(
-    st.lists(st.integers(0, 2 * _groups._GROUP_BYTES), min_size=1, max_size=12),
+    st.lists(st.integers(0, 1_000_000), min_size=1, max_size=12),
     st.integers(1, 3),
+    st.sampled_from([500_000.0, 2_000_000.0, np.inf]),
     st.integers(0, 99),
 )
-def test_groups_are_small_and_of_one_worker(sizes, n_threads, seed):
+def test_groups_are_small_and_of_one_worker(sizes, n_threads, most, seed):
     worker = np.random.default_rng(seed).integers(0, 3, size=len(sizes))
-    held = [(np.flatnonzero(worker == i).tolist(), n_threads) for i in np.unique(worker)]
+    held = [
+        _cluster.Place(np.flatnonzero(worker == i).tolist(), n_threads, most)
+        for i in np.unique(worker)
+    ]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_groups, "places", lambda parts: held)
         groups = _groups.Groups.of([f"part {i}" for i in range(len(sizes))], sizes)
@@ -152,8 +156,8 @@ def test_groups_are_small_and_of_one_worker(sizes, n_threads, seed):
         assert members == [f"part {i}" for i in group]
         assert len(set(worker[group])) == 1
         # By the middles of the parts: at most half a part hangs over at either end.
-        most = _groups._GROUP_BYTES + max(sizes[i] for i in group)
-        assert sum(sizes[i] for i in group) <= most * (1 + 1e-9) + 1
+        longest = most + max(sizes[i] for i in group)
+        assert sum(sizes[i] for i in group) <= longest * (1 + 1e-9) + 1
 
 
 @pytest.mark.usefixtures("local")

@@ -9,8 +9,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
+
+# Of a worker's memory, for the parts that its tasks visit at a time. Dask begins to spill at 0.6.
+_TASK_SHARE = 0.125
 _PATIENCE = 1.0
 
 
@@ -43,20 +47,32 @@ def each(function: Callable[..., Any], *columns: Iterable[Any]) -> list[Any]:
     return [call(*row) for row in zip(*columns, strict=True)]
 
 
-def places(parts: list[Any]) -> list[tuple[list[int], int]]:
-    """Return which of the kept parts every worker has, and how many threads it has.
+class Place(NamedTuple):
+    """Kept parts of one worker, and the bytes that one of its tasks may hold."""
+
+    parts: list[int]
+    n_threads: int
+    task_bytes: float
+
+
+def places(parts: list[Any]) -> list[Place]:
+    """Return which of the kept parts every worker has.
 
     Without a cluster, or where Dask does not know, a part is by itself.
     """
     client = _client()
     if client is None:
-        return [([i], 1) for i in range(len(parts))]
+        return [Place([i], 1, np.inf) for i in range(len(parts))]
     where, threads = client.who_has(parts), client.nthreads()
+    # Some versions of Dask tell of a few workers only; a limit of zero is none.
+    told = client.scheduler_info()["workers"].values()
+    memory = min((w["memory_limit"] for w in told if w.get("memory_limit")), default=np.inf)
     held: dict[str, list[int]] = {}
     for i, part in enumerate(parts):
         workers = where.get(part.key) or (f"part {i}",)
         held.setdefault(workers[0], []).append(i)
-    return [(some, threads.get(worker, 1)) for worker, some in held.items()]
+    found = [(some, threads.get(worker, 1)) for worker, some in held.items()]
+    return [Place(some, n, _TASK_SHARE * memory / n) for some, n in found]
 
 
 def shared(value: Any) -> Any:

@@ -1,8 +1,7 @@
 """Parts that stay on the workers, visited in groups.
 
-A task costs Dask a millisecond or two, whatever it does. So the small parts of a worker are
-visited by one task. A group is no larger than what a worker can be expected to hold at once,
-and every thread of a worker gets one.
+A task costs Dask a few milliseconds, whatever it does. So all parts of a worker's thread are
+visited by one task, unless they are more than it can be expected to hold at once.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ import numpy as np
 
 from ._cluster import each, gather, places, shared
 
-_GROUP_BYTES = 1 << 28
 _SMALL_BYTES = 100_000
 
 
@@ -39,9 +37,9 @@ class Groups:
     def of(cls, parts: list[Any], sizes: Sequence[int]) -> Groups:
         """Group kept parts of known sizes (bytes) by the workers they are on."""
         numbers = []
-        for held, n_threads in places(parts):
+        for held, n_threads, most in places(parts):
             bytes_ = np.array([sizes[i] for i in held], dtype=float)
-            n_groups = max(n_threads, int(np.ceil(bytes_.sum() / _GROUP_BYTES)))
+            n_groups = max(n_threads, int(np.ceil(bytes_.sum() / most)))
             # By the middle of every part, so that groups are about equally large.
             middle = np.cumsum(bytes_) - 0.5 * bytes_
             group = (middle * (n_groups / max(bytes_.sum(), 1.0))).astype(int)

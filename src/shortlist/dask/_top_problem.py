@@ -150,6 +150,16 @@ class PartitionedProblem(BlockProblem):
     ) -> None:
         super().__init__(summary, C, loss, threshold)
         self._parts = parts
+        self._asked: list[Any] = []
+
+    def _told(self, asked: list[Any]) -> list[Any]:
+        """Wait for the results of a visit.
+
+        The futures of the last visit are let go of after the next has been asked for: a client
+        sends one message in ten milliseconds, and the question must not wait for the other.
+        """
+        self._asked = asked
+        return self._parts.told(asked)
 
     def sweep(self, w: np.ndarray, wanted: Wanted) -> Sweep:
         """Score every row once."""
@@ -167,14 +177,14 @@ class PartitionedProblem(BlockProblem):
 
         if isinstance(self.threshold, TopMean) and top <= FEW_AT_TOP:
             # A few scores make the threshold; the others are seldom asked for again.
-            told = parts.told(parts.visit(_visit_and_tell, args=(*model, few, top)))
+            told = self._told(parts.visit(_visit_and_tell, args=(*model, few, top)))
         else:
-            told = parts.told(parts.visit(_tell, visited(), args=(few, top)))
+            told = self._told(parts.visit(_tell, visited(), args=(few, top)))
         new_rows = Extremes.merged([one.new for one in told])
 
         def ask(what: Callable[..., Any], function: Callable[..., Any], *args: Any) -> list[Any]:
             scores = parts.with_members(visited())
-            return parts.told(scores.visit(what, args=(function, *args)))
+            return self._told(scores.visit(what, args=(function, *args)))
 
         def candidates() -> Candidates:
             best = Found.best([one.found for one in told], wanted)
@@ -182,7 +192,7 @@ class PartitionedProblem(BlockProblem):
                 # Some partition has more than its share of the highest rows.
                 new = PartScores(partial(ask, _on_wanted), self.threshold, self.capped, new_rows)
                 cut = (_cut_for(new, wanted),)
-                best = Found.merged(parts.told(parts.visit(_find, visited(), args=cut)))
+                best = Found.merged(self._told(parts.visit(_find, visited(), args=cut)))
             return best.candidates()
 
         extremes = Extremes.merged([one.all for one in told])

@@ -25,7 +25,9 @@ from typing import Any
 
 import dask
 import dask.array as da
+import dask.dataframe as dd
 import numpy as np
+import pandas as pd
 from distributed import Client, LocalCluster, wait
 from threadpoolctl import threadpool_limits
 
@@ -226,24 +228,48 @@ def cluster_rows(n_rows: int, n_features: int, n_parts: int) -> tuple[Any, Any]:
     return X, y
 
 
-class Team:
-    """A cluster with seeded rows on its workers, and the times of its fits."""
+def files_of(folder: Path, n_rows: int, n_features: int) -> list[str]:
+    """Write the same rows as Parquet files, a label in the last column."""
+    names = []
+    for seed in range(N_PARTS):
+        rows = partition(n_rows // N_PARTS, n_features, seed)
+        frame = pd.DataFrame(rows, columns=[f"x{i}" for i in range(n_features)])
+        frame["y"] = np.arange(len(rows)) < len(rows) // 1000
+        names.append(str(folder / f"{seed}.parquet"))
+        frame.to_parquet(names[-1])
+    return names
 
-    def __init__(self, n_workers: int, n_rows: int, n_features: int) -> None:
+
+class Team:
+    """A cluster, and the times of its fits.
+
+    The rows are on the workers before; given files, a fit has to read them.
+    """
+
+    def __init__(
+        self, n_workers: int, n_rows: int, n_features: int, files: list[str] | None = None
+    ) -> None:
         self.cluster = LocalCluster(
             n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=None
         )
         self.client = Client(self.cluster, set_as_default=False)
-        with self.client.as_current():
-            self.data = dask.persist(*cluster_rows(n_rows, n_features, N_PARTS))
-            wait(self.data)
+        self.files = files
+        if files is None:
+            with self.client.as_current():
+                self.data = dask.persist(*cluster_rows(n_rows, n_features, N_PARTS))
+                wait(self.data)
         self.times: list[float] = []
 
     def fit(self) -> int:
         """Fit once, note the seconds, return the passes."""
         with self.client.as_current():
             start = time.perf_counter()
-            model = on_dask.TopPush(10, C=0.001, tol=1e-3).fit(*self.data)
+            if self.files is None:
+                X, y = self.data
+            else:
+                table = dd.read_parquet(self.files)
+                X, y = table.drop(columns="y"), table["y"]
+            model = on_dask.TopPush(10, C=0.001, tol=1e-3).fit(X, y)
             self.times.append(time.perf_counter() - start)
         return model.certificate_.passes
 
@@ -283,28 +309,46 @@ def bound(n_rows: int, n_features: int) -> float:
 
 def with_workers(quick: bool, summary: Summary) -> None:
     n_rows = 400_000 if quick else 2_000_000
-    print(
-        f"{n_rows:,} rows in {N_PARTS} partitions on the workers, TopPush(10), gap 1e-3. A cluster"
-    )
-    print("of one and one of two workers in turn; seconds of all fits, the fastest first.")
-    print("'growth': of the fastest. 'bound': that of two processes that only score their rows,")
+    print(f"{n_rows:,} rows in {N_PARTS} partitions, TopPush(10), gap 1e-3. A cluster of one and")
+    print("one of two workers in turn; seconds of all fits, the fastest first. 'growth': of the")
+    print("fastest. 'files': the fit reads Parquet files from the page cache; otherwise the rows")
+    print("are on the workers. 'bound': growth of two processes that only score their rows,")
     print("without Dask: the cores share the memory. Needs two idle cores; target 1.5.\n")
+    repeats = 4 if quick else 8
+    with tempfile.TemporaryDirectory() as name:
+        for n_features in (FEATURES,) if quick else (FEATURES, 100):
+            place = Path(name) / str(n_features)
+            place.mkdir()
+            files = files_of(place, n_rows, n_features)
+            grow(n_rows, n_features, repeats, summary, files)
     for n_features in (FEATURES, 100) if quick else (FEATURES, 100, 300):
-        teams = [Team(n_workers, n_rows, n_features) for n_workers in (1, 2)]
-        for _ in range(4 if quick else 8):
-            passes = [team.fit() for team in teams]
-        one, two = (sorted(team.times) for team in teams)
-        for team in teams:
-            team.close()
-        found = f"growth {one[0] / two[0]:.2f}, bound {bound(n_rows, n_features):.2f}"
-        print(f"{n_features} float32 features, {passes[0]} passes: {found}")
-        for label, times in (("1 worker ", one), ("2 workers", two)):
-            print(f"  {label} " + " ".join(f"{seconds:.2f}" for seconds in times), flush=True)
-        summary.add(
-            f"`shortlist.dask.TopPush`, {n_features} features, two workers", "one", found,
-            f"{n_rows:,} rows",
-        )  # fmt: skip
+        grow(n_rows, n_features, repeats, summary)
     print()
+
+
+def grow(
+    n_rows: int,
+    n_features: int,
+    repeats: int,
+    summary: Summary,
+    files: list[str] | None = None,
+) -> None:
+    teams = [Team(n_workers, n_rows, n_features, files) for n_workers in (1, 2)]
+    for _ in range(repeats):
+        passes = [team.fit() for team in teams]
+    one, two = (sorted(team.times) for team in teams)
+    for team in teams:
+        team.close()
+    found = f"growth {one[0] / two[0]:.2f}"
+    if files is None:
+        found += f", bound {bound(n_rows, n_features):.2f}"
+    kind = f"{n_features} float32 features" + (", files" if files else "")
+    print(f"{kind}, {passes[0]} passes: {found}")
+    for label, times in (("1 worker ", one), ("2 workers", two)):
+        print(f"  {label} " + " ".join(f"{seconds:.2f}" for seconds in times), flush=True)
+    what = f"`shortlist.dask.TopPush`, {n_features} features"
+    what += ", from Parquet files" if files else ""
+    summary.add(f"{what}, two workers", "one", found, f"{n_rows:,} rows")
 
 
 def with_rows(quick: bool, summary: Summary) -> None:

@@ -40,7 +40,10 @@ class BlockData:
 
 
 def as_matrix(X: Any, finite: bool = True) -> Any:
-    """Return a block as float32 or float64, dense or CSR; check that it is finite."""
+    """Return a block as float32 or float64, dense by rows or CSR; check that it is finite.
+
+    A data frame has its columns together: scoring would put its rows together in every pass.
+    """
     if not sparse.issparse(X) and not hasattr(X, "iloc"):
         X = np.asarray(X)
         if not finite and X.dtype in ROW_DTYPES and X.ndim == 2:
@@ -49,6 +52,7 @@ def as_matrix(X: Any, finite: bool = True) -> Any:
         X,
         accept_sparse="csr",
         dtype=ROW_DTYPES,
+        order="C",
         ensure_all_finite=finite,
         ensure_min_samples=0,
         input_name="X",

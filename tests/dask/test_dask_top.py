@@ -178,6 +178,17 @@ def test_rows_and_labels_are_computed_once_and_together():
     assert model.coef_[0, 0] > 1.0
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_of_a_frame_are_put_together_once(rows, dtype):
+    X, y = rows
+    columns = pd.DataFrame({f"x{i}": column.astype(dtype) for i, column in enumerate(X.T)})
+    taken = _top_problem._take(0, columns, y, None)
+    assert taken.X.flags.c_contiguous
+    assert taken.X.dtype == dtype
+    same = np.ascontiguousarray(X)
+    assert np.shares_memory(_top_problem._take(0, same, y, None).X, same)
+
+
 @pytest.mark.usefixtures("local")
 def test_frames_names_strings_and_weights(rows):
     X, y = rows

@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
-from .._fit import ROW_DTYPES, check_weight
+from .._block_fit import as_matrix
+from .._fit import check_weight
 from ..problems.losses import Loss
 from ..problems.operators import Rows, as_rows
 from ..problems.pairs import PairProblem, pair_weight, sample_rows, small_groups
@@ -76,7 +77,7 @@ def prepare(
     if not X.shape[0]:
         return Part(None, np.empty(0), 0)
     try:
-        X = check_array(X, accept_sparse="csr", dtype=ROW_DTYPES, input_name="X")
+        X = as_matrix(X)
         y = column_or_1d(y, dtype=np.float64)
         check_array(y, ensure_2d=False, input_name="y")
         qid = np.zeros(len(y), dtype=np.intp) if qid is None else column_or_1d(qid)

@@ -110,6 +110,31 @@ def test_laplacian_is_the_second_derivative():
     np.testing.assert_allclose(product, (down - up) / (2 * h), rtol=1e-4, atol=1e-4)
 
 
+@settings(max_examples=60, deadline=None)
+@given(st.integers(2, 40), st.integers(0, 10**6), st.sampled_from([0.01, 0.3, 2.0]))
+def test_rows_with_a_curved_pair_have_the_whole_second_derivative(n, seed, width):
+    random = np.random.default_rng(seed)
+    weight, group = random.integers(1, 4, n).astype(float), random.integers(0, 3, n)
+    terms = (random.integers(0, 3, n).astype(float), group, weight, 2.0, LOSSES["hinge"])
+    whole = PairProblem(LinearSpace(as_rows(random.normal(size=(n, 5)))), *terms)
+    sums = whole.sums(Point(whole.space, random.normal(size=5)), width)
+    part, its_sums = whole.curved(sums)
+    step = random.normal(size=5)
+    curved, product = part.bend(its_sums, Point(part.space, step))
+    wanted, wanted_product = whole.bend(sums, Point(whole.space, step))
+    np.testing.assert_allclose(curved.u, wanted.u, rtol=1e-9, atol=1e-9 * abs(wanted.u).max())
+    assert product == pytest.approx(wanted_product, rel=1e-9)
+    assert part is whole or len(part.y) == np.count_nonzero(sums.degree)
+
+
+def test_rows_are_not_set_apart_where_others_would_become_neighbours():
+    y = np.arange(20.0)
+    problem = make_problem(y, max_rank_distance=1)
+    sums = problem.sums(scored(problem, np.where(y < 4, 0.95 * y, 100.0 * y)), 0.1)
+    assert 0 < np.count_nonzero(sums.degree) < 10
+    assert problem.curved(sums)[0] is problem
+
+
 def test_normalised_weight_is_c_per_compared_row():
     y, group = [0, 1, 2, 5], [0, 0, 0, 1]
     problem = make_problem(y, group, C=2.0, normalize=True)

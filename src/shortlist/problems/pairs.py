@@ -21,9 +21,11 @@ import numpy as np
 
 from .. import _core
 from .losses import Loss
-from .spaces import FeatureSpace, Point, Space
+from .spaces import FeatureSpace, LinearSpace, Point, Space
 
 _UPPER, _LOWER = 1, 2
+# Rows with a curved pair are set apart where they are at most this share.
+_FEW_CURVED = 0.7
 
 
 @dataclass(frozen=True)
@@ -125,10 +127,21 @@ class ModelSums(Protocol):
     per row.
     """
 
-    point: Point
-    width: float
-    violated: float
-    total: float
+    @property
+    def point(self) -> Point:
+        """The model."""
+
+    @property
+    def width(self) -> float:
+        """Width of the rounded hinge."""
+
+    @property
+    def violated(self) -> float:
+        """Sum of the vertex."""
+
+    @property
+    def total(self) -> float:
+        """Sum of the proposed dual point."""
 
     @property
     def hinge(self) -> float:
@@ -438,6 +451,21 @@ class PairProblem:
         out = degree[column] * values - partners
         out *= (self.c * self.curvature(width) * self.weight)[column]
         return out
+
+    def curved(self, sums: PairSums) -> tuple[PairProblem, PairSums]:
+        """Return the problem of the rows with a curved pair, and its sums.
+
+        Their second derivative is that of all rows. The problem is itself where that saves
+        little, with kernels, and where removing rows would make others neighbours.
+        """
+        rows = np.flatnonzero(sums.degree)
+        linear = isinstance(self.space, LinearSpace) and self.max_rank_distance is None
+        if not linear or not 0 < len(rows) < _FEW_CURVED * len(self.y):
+            return self, sums
+        part = self.take(rows)
+        part.c = self.c
+        point = sums.point
+        return part, part.sums(Point(part.space, point.u, point.f[rows]), sums.width)
 
     def bend(self, sums: PairSums, step: Point) -> tuple[Point, float]:
         """Return the second derivative of the loss times `step`, and its product with it."""

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy import linalg
 
-from ..problems.pairs import ModelSums, PairProblem, Pairs
+from ..problems.pairs import ModelSums, PairProblem, Pairs, PairSums
 from ..problems.spaces import FeatureSpace, LinearSpace, Point
 
 _MOST_FEATURES = 600
@@ -48,8 +48,14 @@ class PairCurvature:
 
         `sharpen` multiplies the curvature of the loss.
         """
-        problem = self.problem
+        problem: Pairs = self.problem
         precondition = self._preconditioner(sums, sharpen)
+        residual = gradient.times(-1.0)
+        if precondition is None and isinstance(problem, PairProblem):
+            assert isinstance(sums, PairSums)
+            problem, sums = problem.curved(sums)
+            if problem is not self.problem:
+                residual = Point(problem.space, residual.u)
 
         def preconditioned(residual: Point) -> Point:
             if precondition is None:
@@ -57,7 +63,6 @@ class PairCurvature:
             return Point(problem.space, precondition(residual.u))
 
         step = problem.zero()
-        residual = gradient.times(-1.0)
         z = preconditioned(residual)
         square = residual.dot(z)
         goal = _ACCURACY * _ACCURACY * square
@@ -76,7 +81,7 @@ class PairCurvature:
             if square <= goal:
                 break
             direction = z.plus(square / previous, direction)
-        return step
+        return step if problem is self.problem else Point(self.problem.space, step.u)
 
     def _preconditioner(self, sums: ModelSums, sharpen: float) -> Preconditioner | None:
         sample = self._sample

@@ -190,6 +190,7 @@ def test_every_linear_system_gives_the_same_model(monkeypatch, sparse_rows, k, l
         return factor(self, *args)
 
     monkeypatch.setattr(newton_system, "_DIRECT_LIMIT", limit)
+    monkeypatch.setattr(newton_system, "_FEW_SPARSE", 2 * limit)
     monkeypatch.setattr(newton_system.NewtonSystem, f"_factor_{name}", spy)
     got, certificate = run(make_problem(stored, y, k=k), tol=1e-8)
     assert chosen
@@ -221,3 +222,23 @@ def test_units_of_the_features_only_rescale_the_problem(scale):
     assert b.status == "converged"
     assert b.primal * scale**2 == pytest.approx(a.primal, rel=1e-5)
     np.testing.assert_allclose(scale * two.w, one.w, rtol=1e-2, atol=1e-3)
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e4, 1e9])
+@pytest.mark.parametrize("kind", ["even", "few heavy", "zeros"])
+def test_newton_systems_of_wide_sparse_rows(scale, kind):
+    random = np.random.default_rng(3)
+    X = sparse.random(500, 1600, 0.02, format="csr", random_state=3)
+    weights = scale * random.random(500)
+    if kind == "few heavy":
+        weights[::50] *= 1e4
+    elif kind == "zeros":
+        weights[random.random(500) < 0.9] = 0.0
+    parts = as_rows(X[:200]), as_rows(X[200:])
+    solve = newton_system.NewtonSystem(*parts).factor(weights[:200], weights[200:])
+    right = random.normal(size=(1600, 2))
+    matrix = np.eye(1600) + X.T.toarray() @ (weights[:, None] * X.toarray())
+    found = solve(right)
+    residual = np.linalg.norm(matrix @ found - right)
+    rounding = np.finfo(float).eps * np.linalg.norm(matrix) * np.linalg.norm(found)
+    assert residual <= 1e-6 * np.linalg.norm(right) + 10.0 * rounding

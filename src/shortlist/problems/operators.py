@@ -22,6 +22,7 @@ class Rows(Protocol):
 
     n_rows: int
     n_features: int
+    n_values: int
 
     def scores(self, w: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """Return ``X @ w``, written to `out` where that is given."""
@@ -81,6 +82,7 @@ class DenseRows:
     def __init__(self, X: np.ndarray) -> None:
         self._X = X
         self.n_rows, self.n_features = X.shape
+        self.n_values = X.size
         self._wide = X.dtype == np.float64
         self._narrow = X.dtype == np.float32 and X.flags.c_contiguous
         self._step = max(1, _BLOCK_BYTES // max(1, 8 * self.n_features))
@@ -168,6 +170,7 @@ class SparseRows:
             X = X.sorted_indices()
         self._X = X
         self.n_rows, self.n_features = X.shape
+        self.n_values = X.nnz
         self._parts = (X.indptr, X.indices, X.data)
 
     def scores(self, w: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:

@@ -67,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     shared.add_argument("--limit", type=float, help="CPU seconds for a slow reference")
     shared.add_argument("--rows", type=int, help="at most so many training rows")
     for table in TABLES.values():
-        commands.add_parser(table.name, parents=[shared], help=table.title)
+        commands.add_parser(table.name, parents=[shared], help=table.title.replace("%", "%%"))
     commands.add_parser("render", parents=[common], help="pages and plots from finished cells")
     options = parser.parse_args(arguments)
     if options.table == "render":

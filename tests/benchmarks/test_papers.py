@@ -64,6 +64,13 @@ def test_render_without_results_says_what_to_do(tmp_path):
         main(["render", "--out", str(tmp_path)])
 
 
+def test_help_names_every_table(capsys):
+    with pytest.raises(SystemExit, match="0"):
+        main(["--help"])
+    told = capsys.readouterr().out
+    assert all(name in told for name in TABLES)
+
+
 def test_flags_replace_the_papers_settings():
     options = argparse.Namespace(
         quick=False, trials=3, folds=None, limit=None, rows=7, sets=["sonar"]

@@ -7,7 +7,7 @@ from distributed import wait
 from sklearn.frozen import FrozenEstimator
 
 import shortlist
-from shortlist.dask import BudgetClassifier, RankSVM, metrics
+from shortlist.dask import BudgetClassifier, RankSVM, _cluster, metrics
 
 
 @pytest.fixture(scope="module")
@@ -84,3 +84,16 @@ def test_an_error_of_a_partition_reaches_the_user(client, table):
         RankSVM().fit(X, y, qid=qid // 299 * 299)
     with pytest.raises(ValueError, match=r"Partition \d: .*NaN"):
         RankSVM().fit(X, y * np.nan, qid)
+
+
+def test_a_task_holds_a_share_of_the_least_memory(client, monkeypatch):
+    parts = client.map(np.zeros, [3, 4, 5], pure=False)
+    wait(parts)
+    found = _cluster.places(parts)
+    assert sorted(i for place in found for i in place.parts) == [0, 1, 2]
+    # The workers of this cluster have no limit.
+    assert {(place.n_threads, place.task_bytes) for place in found} == {(1, np.inf)}
+    workers = client.scheduler_info()["workers"]
+    limits = {name: {"memory_limit": 800 * (i + 1)} for i, name in enumerate(workers)}
+    monkeypatch.setattr(client, "scheduler_info", lambda: {"workers": limits})
+    assert {place.task_bytes for place in _cluster.places(parts)} == {100.0}

@@ -182,12 +182,12 @@ def show(
 def main() -> None:
     options = parser_of(__doc__).parse_args()
     quick, summary = options.quick, Summary(options.summary)
-    n, repeats = (1_000_000, 1) if quick else (10_000_000, 3)
+    n = 1_000_000 if quick else 10_000_000
     show(
         "metrics",
         f"{n:,} scores",
         single_values(n),
-        repeats,
+        3,
         "sorting in NumPy, scikit-learn's curves",
         summary,
     )

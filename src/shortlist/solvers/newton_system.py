@@ -121,7 +121,7 @@ def _heavy_rows(rows: Rows, v: np.ndarray) -> np.ndarray:
         x = rows.combine(light * rows.scores(x / max(float(np.linalg.norm(x)), _TINY)))
     share = float(np.linalg.norm(x)) / left[some] if left[some] > 0.0 else 1.0
     largest = share * left
-    count = np.unique(np.append(0, np.geomspace(1, min(_MOST_HEAVY, rows.n_rows), 25)).astype(int))
+    count = np.unique(np.geomspace(1, min(_MOST_HEAVY, rows.n_rows), 25).astype(int))
     steps = np.minimum(5.0 + 6.0 * np.sqrt(largest[count]), _MOST_STEPS)
     per_step = 3.0 * rows.n_values + 5.0 * rows.n_features + count**2.0
     per_pair = 30.0 + 0.5 * rows.n_values / rows.n_rows + 0.02 * count

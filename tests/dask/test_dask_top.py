@@ -161,6 +161,15 @@ def test_groups_are_small_and_of_one_worker(sizes, n_threads, most, seed):
 
 
 @pytest.mark.usefixtures("local")
+def test_results_of_visits_are_let_go_of_together():
+    groups = _groups.Groups([[0], [1]], [[1], [2]])
+    for n in range(3 * _groups._HELD):
+        assert groups.told(groups.visit(lambda part, n: part + n, args=(n,))) == [1 + n, 2 + n]
+        assert len(groups.held) == n % _groups._HELD + 1
+        assert groups.with_members([[3], [4]]).held is groups.held
+
+
+@pytest.mark.usefixtures("local")
 def test_rows_and_labels_are_computed_once_and_together():
     calls = []
 

@@ -7,7 +7,7 @@ visited by one task, unless they are more than it can be expected to hold at onc
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -16,6 +16,8 @@ import numpy as np
 from ._cluster import each, gather, places, shared
 
 _SMALL_BYTES = 100_000
+# Visits whose results are let go of together. A lost worker's are computed again.
+_HELD = 8
 
 
 @dataclass(frozen=True)
@@ -28,10 +30,14 @@ class Groups:
         The parts of every group.
     members : list
         Their results: for every group a list of kept results, or one kept list.
+    held : list
+        Results of the last visits. To forget one costs the client and the scheduler as much
+        as to ask for it, and the next question waits for that.
     """
 
     numbers: list[list[int]]
     members: list[Any]
+    held: list[Any] = field(default_factory=list)
 
     @classmethod
     def of(cls, parts: list[Any], sizes: Sequence[int]) -> Groups:
@@ -60,7 +66,7 @@ class Groups:
 
     def with_members(self, members: list[Any]) -> Groups:
         """Return other results of the same parts."""
-        return Groups(self.numbers, members)
+        return Groups(self.numbers, members, self.held)
 
     def split(self, values: Sequence[Any]) -> list[list[Any]]:
         """Return one value per part, in groups."""
@@ -68,9 +74,13 @@ class Groups:
 
     def told(self, results: list[Any]) -> list[Any]:
         """Wait for the results of a visit; return them in the order of the parts."""
+        groups = gather(results)
+        if len(self.held) >= _HELD:
+            self.held.clear()
+        self.held.append(results)
         out = dict(
             pair
-            for group, values in zip(self.numbers, gather(results), strict=True)
+            for group, values in zip(self.numbers, groups, strict=True)
             for pair in zip(group, values, strict=True)
         )
         return [out[i] for i in sorted(out)]

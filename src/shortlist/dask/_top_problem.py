@@ -11,7 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -116,16 +116,21 @@ def read_partitions(
     take = delayed(_take, pure=False)
     blocks = enumerate(aligned_blocks(X, y=y, sample_weight=sample_weight))
     taken = keep([take(number, *block) for number, block in blocks])
-    told = gather(each(_labels, taken))
+    asked = each(_labels, taken)
+    told = gather(asked)
     found = [labels for labels, _, _ in told if len(labels)]
     classes = np.unique(np.concatenate(found)) if found else np.empty(0)
     check_two_classes(estimator, classes)
     first = np.cumsum([0, *(count for _, count, _ in told)]).tolist()
     groups = Groups.of(taken, [size for _, _, size in told])
+    groups.held.append(asked)
     parts = groups.with_members(
         groups.visit(_prepare, groups.split(first[:-1]), args=(classes, everything))
     )
-    total = Summary.merged(parts.told(parts.visit(_summary)))
+    asked = parts.visit(_summary)
+    # Now, while the workers are busy, and not when the next question is to be sent.
+    del taken, groups
+    total = Summary.merged(parts.told(asked))
     check_both_count((total.negative_weight, len(total.positive_weight)), classes)
 
     def problem(C: float, loss: Loss, threshold: Threshold) -> BlockProblem:
@@ -150,16 +155,6 @@ class PartitionedProblem(BlockProblem):
     ) -> None:
         super().__init__(summary, C, loss, threshold)
         self._parts = parts
-        self._asked: list[Any] = []
-
-    def _told(self, asked: list[Any]) -> list[Any]:
-        """Wait for the results of a visit.
-
-        The futures of the last visit are let go of after the next has been asked for: a client
-        sends one message in ten milliseconds, and the question must not wait for the other.
-        """
-        self._asked = asked
-        return self._parts.told(asked)
 
     def sweep(self, w: np.ndarray, wanted: Wanted) -> Sweep:
         """Score every row once."""
@@ -177,14 +172,14 @@ class PartitionedProblem(BlockProblem):
 
         if isinstance(self.threshold, TopMean) and top <= FEW_AT_TOP:
             # A few scores make the threshold; the others are seldom asked for again.
-            told = self._told(parts.visit(_visit_and_tell, args=(*model, few, top)))
+            told = parts.told(parts.visit(_visit_and_tell, args=(*model, few, top)))
         else:
-            told = self._told(parts.visit(_tell, visited(), args=(few, top)))
+            told = parts.told(parts.visit(_tell, visited(), args=(few, top)))
         new_rows = Extremes.merged([one.new for one in told])
 
         def ask(what: Callable[..., Any], function: Callable[..., Any], *args: Any) -> list[Any]:
             scores = parts.with_members(visited())
-            return self._told(scores.visit(what, args=(function, *args)))
+            return parts.told(scores.visit(what, args=(function, *args)))
 
         def candidates() -> Candidates:
             best = Found.best([one.found for one in told], wanted)
@@ -192,18 +187,22 @@ class PartitionedProblem(BlockProblem):
                 # Some partition has more than its share of the highest rows.
                 new = PartScores(partial(ask, _on_wanted), self.threshold, self.capped, new_rows)
                 cut = (_cut_for(new, wanted),)
-                best = Found.merged(self._told(parts.visit(_find, visited(), args=cut)))
+                best = Found.merged(parts.told(parts.visit(_find, visited(), args=cut)))
             return best.candidates()
 
         extremes = Extremes.merged([one.all for one in told])
         tops = [one.top for one in told if one.top is not None]
-        ask_all = _ask_here(tops) if len(tops) == len(told) else partial(ask, _on_scores)
+        ask_all: Ask = partial(ask, _on_scores)
+        if len(tops) == len(told):
+            here = Part.joined(tops)
+            ask_all = _ask_here(here)
+            extremes = replace(extremes, count=len(here.scores))
         scores = PartScores(ask_all, self.threshold, self.capped, extremes)
         return Sweep(self.positives.scores(w), scores, candidates)
 
 
-def _ask_here(parts: list[Part]) -> Ask:
-    return lambda function, *arguments: [function(part, *arguments) for part in parts]
+def _ask_here(part: Part) -> Ask:
+    return lambda function, *arguments: [function(part, *arguments)]
 
 
 def _cut_for(new: PartScores, wanted: Wanted) -> float:

@@ -42,6 +42,13 @@ class Part:
         """Return some of the rows."""
         return Part(self.scores[index], None if self.weight is None else self.weight[index])
 
+    @classmethod
+    def joined(cls, parts: list[Part]) -> Part:
+        """Return the rows of all parts."""
+        plain = all(part.weight is None for part in parts)
+        weight = None if plain else np.concatenate([part.weights() for part in parts])
+        return cls(np.concatenate([part.scores for part in parts]), weight)
+
 
 @dataclass(frozen=True)
 class Extremes:

@@ -23,26 +23,42 @@ def lazy(table, step=3000):
     return tuple(da.from_array(v, chunks=(step, 6)[: v.ndim]) for v in table)
 
 
-def test_ranking_is_that_of_memory_and_passes_move_no_rows(client, table):
+@pytest.mark.usefixtures("client")
+def test_ranking_is_that_of_memory(table):
     X, y, qid = lazy(table)
-    X = X.persist()
-    wait(X)
-    client.run(_forget_transfers)
     there = RankSVM(loss="squared_hinge", tol=1e-7).fit(X, y, qid)
     here = shortlist.RankSVM(loss="squared_hinge", tol=1e-7).fit(*table)
     assert there.certificate_.status == "converged"
     assert there.certificate_.primal == pytest.approx(here.certificate_.primal, rel=1e-6)
-    # Dask may balance a partition or two at the start; the passes move no rows.
-    assert sum(client.run(_bytes_received).values()) < table[0].nbytes
     assert there.score(X, y, qid) == pytest.approx(here.score(*table), abs=1e-4)
 
 
-def _forget_transfers(dask_worker):
-    dask_worker.transfer_incoming_log.clear()
+def test_passes_over_pairs_stay_where_the_rows_are(client):
+    rng, size = np.random.default_rng(0), 20_000
+    rows = [rng.standard_normal((size, 20)) for _ in range(8)]
+    X = da.concatenate([da.from_array(part, chunks=-1) for part in rows]).persist()
+    y = (X[:, 0] + X[:, 1] > 1.0).astype(float).persist()
+    qid = (da.arange(8 * size, chunks=size) // 50).persist()
+    wait([X, y, qid])
+    client.run(_forget_transfers)
+    client.get_task_stream()
+    model = RankSVM(C=1e-3, tol=1e-6).fit(X, y, qid)
+    assert model.certificate_.status == "converged"
+    # To a sum over pairs each worker contributes one task; the rows do not move for it.
+    sums = [task for task in client.get_task_stream() if "_sum_of_group" in str(task["key"])]
+    assert len(sums) > 2
+    assert {task["worker"] for task in sums} <= set(client.nthreads())
+    assert len(sums) % len({task["worker"] for task in sums}) == 0
+    # Dask may balance a partition or two at the start; the passes move no rows.
+    assert sum(client.run(_bytes_received).values()) < 3 * rows[0].nbytes
 
 
 def _bytes_received(dask_worker):
     return sum(entry["total"] for entry in dask_worker.transfer_incoming_log)
+
+
+def _forget_transfers(dask_worker):
+    dask_worker.transfer_incoming_log.clear()
 
 
 def test_the_k_best_and_metrics(client, table):

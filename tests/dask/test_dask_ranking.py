@@ -138,6 +138,13 @@ def test_sums_and_products_are_those_of_one_problem(case, loss, width):
         assert sample.value_at_zero == pytest.approx(whole.value_at_zero)
 
 
+def test_dask_knows_how_large_a_partition_is():
+    X, y = np.ones((1000, 7)), np.arange(1000.0)
+    part = prepare(0, X, y, None, None, LOSSES["hinge"], None)
+    assert sys.getsizeof(part) >= X.nbytes
+    assert facts(part).n_bytes == sys.getsizeof(part)
+
+
 @pytest.mark.parametrize("group_size", [5, 2000])
 def test_a_sample_keeps_small_groups_whole(group_size):
     random = np.random.default_rng(3)

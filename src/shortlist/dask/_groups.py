@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ._cluster import each, gather, places, shared
+from ._partitions import FAN_IN
 
 _SMALL_BYTES = 100_000
 # Visits whose results are let go of together. A lost worker's are computed again.
@@ -59,10 +60,14 @@ class Groups:
 
         `others` hold the `rest`, in groups as well. Returns a kept list for every group.
         """
-        columns = [self.members, *others]
-        if sum(getattr(value, "nbytes", 0) for value in args) <= _SMALL_BYTES:
-            return each(partial(_on_group, function, args), *columns)
-        return each(partial(_on_group, function), [shared(args)] * len(self.members), *columns)
+        return _started(partial(_on_group, function), args, [self.members, *others])
+
+    def add_up(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Return the sum of ``function(part, *args)`` over all parts, added where they are."""
+        sums = _started(partial(_sum_of_group, function), args, [self.members])
+        while len(sums) > FAN_IN:
+            sums = each(sum, [sums[i : i + FAN_IN] for i in range(0, len(sums), FAN_IN)])
+        return sum(self._gathered(sums))
 
     def with_members(self, members: list[Any]) -> Groups:
         """Return other results of the same parts."""
@@ -74,17 +79,31 @@ class Groups:
 
     def told(self, results: list[Any]) -> list[Any]:
         """Wait for the results of a visit; return them in the order of the parts."""
-        groups = gather(results)
-        if len(self.held) >= _HELD:
-            self.held.clear()
-        self.held.append(results)
         out = dict(
             pair
-            for group, values in zip(self.numbers, groups, strict=True)
+            for group, values in zip(self.numbers, self._gathered(results), strict=True)
             for pair in zip(group, values, strict=True)
         )
         return [out[i] for i in sorted(out)]
 
+    def _gathered(self, results: list[Any]) -> list[Any]:
+        values = gather(results)
+        if len(self.held) >= _HELD:
+            self.held.clear()
+        self.held.append(results)
+        return values
+
+
+def _started(run: Callable[..., Any], args: tuple[Any, ...], columns: list[list[Any]]) -> list[Any]:
+    """Start ``run(args, *row)`` for every row of `columns`."""
+    if sum(getattr(value, "nbytes", 0) for value in args) <= _SMALL_BYTES:
+        return each(partial(run, args), *columns)
+    return each(run, [shared(args)] * len(columns[0]), *columns)
+
 
 def _on_group(function: Callable[..., Any], args: tuple[Any, ...], *columns: list[Any]) -> list:
     return [function(*row, *args) for row in zip(*columns, strict=True)]
+
+
+def _sum_of_group(function: Callable[..., Any], args: tuple[Any, ...], parts: list[Any]) -> Any:
+    return sum(function(part, *args) for part in parts)

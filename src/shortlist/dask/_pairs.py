@@ -13,6 +13,7 @@ nothing but the partitions.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial, reduce
@@ -27,8 +28,9 @@ from ..problems.losses import Loss
 from ..problems.operators import Rows, as_rows
 from ..problems.pairs import PairProblem, pair_weight, sample_rows, small_groups
 from ..problems.spaces import FeatureSpace, LinearSpace, Point
-from ._cluster import gather
-from ._partitions import reduce_blocks
+from ._cluster import each, gather
+from ._groups import Groups
+from ._partitions import bytes_of
 
 # The most that sampled rows may take in the client's memory, as float64.
 _SAMPLE_BYTES = 1 << 26
@@ -47,11 +49,18 @@ class Part:
         The groups that have rows here.
     n_rows : int
         Rows of positive weight.
+    n_bytes : int
+        Size of these rows.
     """
 
     problem: PairProblem | None
     groups: np.ndarray
     n_rows: int
+    n_bytes: int = 0
+
+    def __sizeof__(self) -> int:
+        """Return the bytes by which Dask reckons where to work and when to spill."""
+        return self.n_bytes
 
 
 @dataclass(frozen=True)
@@ -60,8 +69,9 @@ class PartFacts:
 
     groups: np.ndarray
     n_rows: int
-    n_pairs: float
-    compared: float
+    n_pairs: float = 0.0
+    compared: float = 0.0
+    n_bytes: int = 0
 
 
 def prepare(
@@ -93,15 +103,17 @@ def prepare(
     groups, group = np.unique(qid, return_inverse=True)
     space = LinearSpace(as_rows(X))
     problem = PairProblem(space, y, group, weight, 1.0, loss, max_rank_distance, normalize=False)
-    return Part(problem if problem.n_pairs else None, groups, len(y))
+    return Part(problem if problem.n_pairs else None, groups, len(y), bytes_of(X))
 
 
 def facts(part: Part) -> PartFacts:
     """Return what the client needs to know of a partition."""
     problem = part.problem
     if problem is None:
-        return PartFacts(part.groups, part.n_rows, 0.0, 0.0)
-    return PartFacts(part.groups, part.n_rows, problem.n_pairs, problem.compared)
+        return PartFacts(part.groups, part.n_rows)
+    return PartFacts(
+        part.groups, part.n_rows, problem.n_pairs, problem.compared, sys.getsizeof(part)
+    )
 
 
 @dataclass(frozen=True)
@@ -145,7 +157,7 @@ class DaskPairs:
     Parameters
     ----------
     parts : list
-        Delayed :class:`Part` records, kept on the workers.
+        :class:`Part` records, kept on the workers.
     known : list of PartFacts
         What they told.
     size : int
@@ -181,6 +193,7 @@ class DaskPairs:
         # Partitions without a pair are not asked again.
         useful = [i for i, fact in enumerate(known) if fact.n_pairs]
         self._parts = [parts[i] for i in useful]
+        self._groups = Groups.of(self._parts, [known[i].n_bytes for i in useful])
         self._rows = np.array([known[i].n_rows for i in useful])
         self._n_groups = sum(len(known[i].groups) for i in useful)
 
@@ -207,13 +220,7 @@ class DaskPairs:
 
     def add_up(self, task: Callable[..., np.ndarray], u: np.ndarray, *args: Any) -> np.ndarray:
         """Run ``task(problem, u, *args)`` on every partition and add the arrays: one pass."""
-        from dask import delayed
-
-        # One key for the vectors: they travel once to a worker, not once per partition.
-        shared = delayed((u, *args), traverse=False, pure=False)
-        run = delayed(partial(_on_part, task), pure=False)
-        asked = [run(part, shared) for part in self._parts]
-        return gather([reduce_blocks(asked, np.sum, axis=0)])[0]
+        return self._groups.add_up(partial(_on_part, task), u, *args)
 
     def sums(self, point: Point, width: float) -> DaskSums:
         """Sum over the pairs at a model, with the hinge rounded on `width`; one pass."""
@@ -229,8 +236,6 @@ class DaskPairs:
 
     def sample(self, count: int) -> PairProblem:
         """Bring about `count` rows to the client, 64 MB of them at most."""
-        from dask import delayed
-
         count = min(count, max(_LEAST_PER_PART, _SAMPLE_BYTES // (8 * self.space.size)))
         n_rows = int(self._rows.sum())
         chosen = np.arange(len(self._parts))
@@ -239,11 +244,8 @@ class DaskPairs:
             chosen = np.sort(np.random.default_rng(0).permutation(chosen)[:most])
         share = min(1.0, count / float(self._rows[chosen].sum()))
         whole = small_groups(n_rows, self._n_groups, count)
-        draw = delayed(_draw, pure=False)
-        quotas = np.ceil(share * self._rows[chosen]).astype(int)
-        drawn = gather(
-            [draw(self._parts[i], q, whole) for i, q in zip(chosen, quotas, strict=True)]
-        )
+        quotas = np.ceil(share * self._rows[chosen]).astype(int).tolist()
+        drawn = gather(each(partial(_draw, whole), [self._parts[i] for i in chosen], quotas))
         ends = np.cumsum([0, *(int(part.group.max()) + 1 for part in drawn)])
         part = PairProblem(
             LinearSpace(reduce(lambda rows, more: rows.stack(more), (p.rows for p in drawn))),
@@ -268,9 +270,8 @@ class _Drawn:
     weight: np.ndarray
 
 
-def _on_part(task: Callable[..., np.ndarray], part: Part, shared: tuple[Any, ...]) -> np.ndarray:
+def _on_part(task: Callable[..., np.ndarray], part: Part, u: np.ndarray, *args: Any) -> np.ndarray:
     assert part.problem is not None
-    u, *args = shared
     return task(part.problem, Point(part.problem.space, u), *args)
 
 
@@ -289,7 +290,7 @@ def _bend(problem: PairProblem, point: Point, width: float, step: np.ndarray) ->
     return problem.space.lift(curved)
 
 
-def _draw(part: Part, count: int, whole: bool) -> _Drawn:
+def _draw(whole: bool, part: Part, count: int) -> _Drawn:
     problem = part.problem
     assert problem is not None
     assert isinstance(problem.space, LinearSpace)

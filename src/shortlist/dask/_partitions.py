@@ -10,7 +10,7 @@ import numpy as np
 from ._lazy import is_collection, is_frame
 
 # Results of this many partitions are added on a worker before they travel on.
-_FAN_IN = 8
+FAN_IN = 8
 
 
 def aligned_blocks(X: Any, name: str = "X", **per_row: Any) -> list[tuple[Any, ...]]:
@@ -120,7 +120,7 @@ def reduce_blocks(results: Sequence[Any], join: Callable[..., Any], **params: An
     while first or len(results) > 1:
         first = False
         results = [
-            delayed(join, pure=False)(results[start : start + _FAN_IN], **params)
-            for start in range(0, len(results), _FAN_IN)
+            delayed(join, pure=False)(results[start : start + FAN_IN], **params)
+            for start in range(0, len(results), FAN_IN)
         ]
     return results[0]

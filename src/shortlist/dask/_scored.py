@@ -43,6 +43,11 @@ class Part:
     weight: FloatArray | None
     labels: list[Any]
 
+    def __sizeof__(self) -> int:
+        """Return the bytes by which Dask reckons where to work and when to spill."""
+        weight = 0 if self.weight is None else self.weight.nbytes
+        return self.score.nbytes + self.second.nbytes + weight
+
     def sample(self, label: Any, whole: bool) -> Sample:
         """Return the rows with `label` as the positive one."""
         place = self.labels.index(label) if label in self.labels else None

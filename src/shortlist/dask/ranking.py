@@ -9,7 +9,7 @@ import numpy as np
 from .. import ranking
 from ..metrics._pairs import count_pairs
 from ..problems.losses import LOSSES
-from ._cluster import gather, lost_cluster
+from ._cluster import each, gather, keep, lost_cluster
 from ._lazy import LazyPredict, check_features, is_collection
 from ._pairs import DaskPairs, PartFacts, facts, prepare
 from ._partitions import aligned_blocks, reduce_blocks
@@ -92,7 +92,6 @@ class RankSVM(LazyPredict, ranking.RankSVM):
         """
         if not is_collection(X):
             return super().fit(X, y, qid, sample_weight)
-        import dask
         from dask import delayed
 
         self._check_parameters()
@@ -105,15 +104,15 @@ class RankSVM(LazyPredict, ranking.RankSVM):
         check_features(self, X, reset=True)
         loss = LOSSES[self.loss]
         blocks = aligned_blocks(X, y=y, qid=qid, sample_weight=sample_weight)
-        make, ask = delayed(prepare, pure=False), delayed(facts, pure=False)
+        make = delayed(prepare, pure=False)
         with lost_cluster():
-            parts = dask.persist(
-                *[make(i, *block, loss, self.max_rank_distance) for i, block in enumerate(blocks)]
+            parts = keep(
+                [make(i, *block, loss, self.max_rank_distance) for i, block in enumerate(blocks)]
             )
-            known = gather([ask(part) for part in parts])
+            known = gather(each(facts, parts))
             _check_whole(known, qid is None)
             problem = DaskPairs(
-                list(parts),
+                parts,
                 known,
                 X.shape[1],
                 float(self.C),
@@ -144,10 +143,10 @@ class RankSVM(LazyPredict, ranking.RankSVM):
         blocks = aligned_blocks(X, y=y, qid=qid, sample_weight=sample_weight)
         model, count = delayed(self, traverse=False), delayed(_count, pure=False)
         counted = [count(model, *block) for block in blocks]
-        asked = [reduce_blocks([each[0] for each in counted], np.sum, axis=0)]
+        asked = [reduce_blocks([pair[0] for pair in counted], np.sum, axis=0)]
         with lost_cluster():
-            counts, *groups = gather([*asked, *(each[1] for each in counted)])
-        _check_whole([PartFacts(each, len(each), 0.0, 0.0) for each in groups], qid is None)
+            counts, *groups = gather([*asked, *(pair[1] for pair in counted)])
+        _check_whole([PartFacts(some, len(some)) for some in groups], qid is None)
         if not counts[1]:
             raise ValueError("There is no pair to score: y is constant in every group of qid.")
         return float(counts[0] / counts[1])

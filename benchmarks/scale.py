@@ -41,6 +41,9 @@ from shortlist.problems.operators import as_rows
 FEATURES = 30
 N_PARTS = 8
 ROUNDS = 2
+TOP_PUSH = on_dask.TopPush(10, C=0.001, tol=1e-3)
+PAT_MAT = on_dask.PatMat(0.01, C=0.001, tol=1e-3)
+RANK_SVM = on_dask.RankSVM(C=0.001, tol=1e-3)
 SETS = ("w8a", "nsl_kdd", "spambase")
 MODELS = {
     "TopPush(10)": ("TopPush", {"k": 10, "C": 0.01}),
@@ -235,6 +238,15 @@ def cluster_rows(client: Client, n_rows: int, n_features: int) -> tuple[Any, Any
     return data
 
 
+def ranked_rows(X: Any) -> tuple[Any, Any, Any]:
+    """Add two grades and groups of a hundred rows, where the rows are."""
+    grade = (X[:, :5].sum(axis=1) > 3.0).astype(np.float64)
+    group = da.arange(len(X), chunks=X.chunks[0]) // 100
+    grade, group = dask.persist(grade, group)
+    wait([grade, group])
+    return X, grade, group
+
+
 def labels_of(n_rows: int) -> np.ndarray:
     return np.arange(n_rows) < n_rows // 1000
 
@@ -258,8 +270,14 @@ class Team:
     """
 
     def __init__(
-        self, n_workers: int, n_rows: int, n_features: int, files: list[str] | None = None
+        self,
+        n_workers: int,
+        n_rows: int,
+        n_features: int,
+        files: list[str] | None = None,
+        model: Any = TOP_PUSH,
     ) -> None:
+        self.model = model
         self.cluster = LocalCluster(
             n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=None
         )
@@ -267,7 +285,9 @@ class Team:
         self.files = files
         if files is None:
             with self.client.as_current():
-                self.data = cluster_rows(self.client, n_rows, n_features)
+                self.data: tuple[Any, ...] = cluster_rows(self.client, n_rows, n_features)
+                if isinstance(model, on_dask.RankSVM):
+                    self.data = ranked_rows(self.data[0])
         self.times: list[float] = []
 
     def fit(self) -> int:
@@ -276,12 +296,10 @@ class Team:
             Path(name).read_bytes()  # into the page cache, which a busy system may empty
         with self.client.as_current():
             start = time.perf_counter()
-            if self.files is None:
-                X, y = self.data
-            else:
+            if self.files is not None:
                 table = dd.read_parquet(self.files)
-                X, y = table.drop(columns="y"), table["y"]
-            model = on_dask.TopPush(10, C=0.001, tol=1e-3).fit(X, y)
+                self.data = table.drop(columns="y"), table["y"]
+            model = self.model.fit(*self.data)
             self.times.append(time.perf_counter() - start)
         return model.certificate_.passes
 
@@ -321,13 +339,13 @@ def bound(n_rows: int, n_features: int) -> float:
 
 def with_workers(quick: bool, summary: Summary) -> None:
     n_rows = 400_000 if quick else 2_000_000
-    print(f"{n_rows:,} rows in {N_PARTS} partitions, TopPush(10), gap 1e-3. A cluster of one and")
-    print("one of two workers in turn, alone, with some fits each; seconds of all fits but the")
-    print("first, the fastest first. 'growth': of the fastest. 'files': the fit reads Parquet")
-    print("files from the page cache; otherwise the rows are on the workers. 'bound': growth of")
-    print("two processes that only score their rows, without Dask: the cores share the memory.")
-    print("Needs two idle cores; target 1.5.\n")
-    repeats = 2 if quick else 5
+    print(f"{n_rows:,} rows in {N_PARTS} partitions: TopPush(10), PatMat(0.01) and RankSVM with")
+    print("groups of 100 rows, gap 1e-3. A cluster of one and one of two workers in turn, alone,")
+    print("with some fits each; seconds of all fits but the first, the fastest first. 'growth': of")
+    print("the fastest. 'files': the fit reads Parquet files from the page cache; otherwise the")
+    print("rows are on the workers. 'bound': growth of two processes that only score their rows,")
+    print("without Dask: the cores share the memory. Needs two idle cores; target 1.5.\n")
+    repeats = 2 if quick else 4
     with tempfile.TemporaryDirectory() as name:
         for n_features in (FEATURES,) if quick else (FEATURES, 100):
             place = Path(name) / str(n_features)
@@ -336,6 +354,8 @@ def with_workers(quick: bool, summary: Summary) -> None:
             grow(n_rows, n_features, repeats, summary, files)
     for n_features in (FEATURES, 100) if quick else (FEATURES, 100, 300):
         grow(n_rows, n_features, repeats, summary)
+    for model in (RANK_SVM,) if quick else (RANK_SVM, PAT_MAT):
+        grow(n_rows, FEATURES, repeats, summary, model=model)
     print()
 
 
@@ -345,23 +365,25 @@ def grow(
     repeats: int,
     summary: Summary,
     files: list[str] | None = None,
+    model: Any = TOP_PUSH,
 ) -> None:
     times: dict[int, list[float]] = {1: [], 2: []}
     for n_workers in (1, 2) * ROUNDS:
-        team = Team(n_workers, n_rows, n_features, files)
+        team = Team(n_workers, n_rows, n_features, files, model)
         for _ in range(1 + repeats):
             passes = team.fit()
         team.close()
         times[n_workers] += team.times[1:]
     one, two = (sorted(times[n_workers]) for n_workers in (1, 2))
     found = f"growth {one[0] / two[0]:.2f}, of the medians {np.median(one) / np.median(two):.2f}"
-    if files is None:
+    if files is None and model is TOP_PUSH:
         found += f", bound {bound(n_rows, n_features):.2f}"
-    kind = f"{n_features} float32 features" + (", files" if files else "")
+    name = type(model).__name__
+    kind = f"{name}, {n_features} float32 features" + (", files" if files else "")
     print(f"{kind}, {passes} passes: {found}")
     for label, times in (("1 worker ", one), ("2 workers", two)):
         print(f"  {label} " + " ".join(f"{seconds:.2f}" for seconds in times), flush=True)
-    what = f"`shortlist.dask.TopPush`, {n_features} features"
+    what = f"`shortlist.dask.{name}`, {n_features} features"
     what += ", from Parquet files" if files else ""
     summary.add(f"{what}, two workers", "one", found, f"{n_rows:,} rows")
 

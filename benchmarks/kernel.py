@@ -35,11 +35,11 @@ from threadpoolctl import threadpool_limits
 from benchmarks.data import folder, load_binary
 from benchmarks.summary import Summary, parser_of
 from shortlist import PatMat, TopPush
+from shortlist._losses import SQUARED_HINGE
 from shortlist.certificate import Monitor
-from shortlist.problems.kernels import KernelMatrix
-from shortlist.problems.losses import SQUARED_HINGE
-from shortlist.problems.top_kernel import KernelTopProblem, sparse_start
-from shortlist.solvers.coordinate import coordinate
+from shortlist.rows.kernels import KernelMatrix
+from shortlist.top.coordinate import coordinate
+from shortlist.top.kernel_problem import KernelTopProblem, sparse_start
 
 CLOCK = time.process_time
 GAMMA = 0.01

@@ -36,7 +36,7 @@ from benchmarks.data import BUNDLED, folder, load_binary
 from benchmarks.summary import Summary, parser_of
 from shortlist import dask as on_dask
 from shortlist.blocks import Blocks
-from shortlist.problems.operators import as_rows
+from shortlist.rows.operators import as_rows
 
 FEATURES = 30
 N_PARTS = 8

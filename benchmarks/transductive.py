@@ -23,13 +23,13 @@ from threadpoolctl import threadpool_limits
 from benchmarks.data import BUNDLED, folder, load_binary
 from benchmarks.summary import Summary, parser_of
 from shortlist.certificate import Monitor
-from shortlist.problems.budgeted_svm import BudgetedSVM
-from shortlist.problems.operators import as_rows
-from shortlist.solvers.allowed_set import AllowedSet, thresholded
-from shortlist.solvers.feasible_direction import feasible_direction
-from shortlist.solvers.mip import branch_and_bound
-from shortlist.solvers.solution import Solution
-from shortlist.solvers.swap import swap
+from shortlist.rows.operators import as_rows
+from shortlist.top.solution import Solution
+from shortlist.transductive.allowed_set import AllowedSet, thresholded
+from shortlist.transductive.feasible_direction import feasible_direction
+from shortlist.transductive.mip import branch_and_bound
+from shortlist.transductive.problem import BudgetedSVM
+from shortlist.transductive.swap import swap
 
 SMALL = ("ionosphere", "sonar", "diabetes")
 LARGE = ("splice", "spambase")

@@ -17,7 +17,7 @@ from sklearn.svm import LinearSVC
 
 from shortlist import RankSVM, TopPush
 from shortlist.metrics import average_precision, ndcg, positives_at_top
-from shortlist.projections import project_balanced
+from shortlist.top.projections import project_balanced
 
 from .runner import Clock, Record, Settings, Table, choose, markdown, seconds
 from .sets import QUICK_BINARY, binary, scaled, shuffled, subset

@@ -17,12 +17,12 @@ from benchmarks.transductive import RESTARTS, Half, measure
 from shortlist import TopPush
 from shortlist.certificate import Monitor
 from shortlist.metrics import precision_at_k
-from shortlist.problems.budgeted_svm import BudgetedSVM
-from shortlist.solvers.allowed_set import AllowedSet, moved, thresholded
-from shortlist.solvers.feasible_direction import feasible_direction
-from shortlist.solvers.mip import branch_and_bound
-from shortlist.solvers.solution import Solution
-from shortlist.solvers.swap import swap
+from shortlist.top.solution import Solution
+from shortlist.transductive.allowed_set import AllowedSet, moved, thresholded
+from shortlist.transductive.feasible_direction import feasible_direction
+from shortlist.transductive.mip import branch_and_bound
+from shortlist.transductive.problem import BudgetedSVM
+from shortlist.transductive.swap import swap
 
 from . import transductive_pages
 from .runner import Record, Settings, Table, choose

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import datasets, display, metrics
     from .budget import BudgetClassifier
-    from .multiclass import TopKSVC
+    from .pairs import RankSVM
     from .picking import Shortlist, pick
-    from .ranking import RankSVM
     from .top import CollapsedWarning, PatMat, TopPush
+    from .topk import TopKSVC
     from .transductive import TransductiveTopK
 
 __all__ = [
@@ -33,9 +33,9 @@ _HOME = {
     "BudgetClassifier": "budget",
     "CollapsedWarning": "top",
     "PatMat": "top",
-    "RankSVM": "ranking",
+    "RankSVM": "pairs",
     "Shortlist": "picking",
-    "TopKSVC": "multiclass",
+    "TopKSVC": "topk",
     "TopPush": "top",
     "TransductiveTopK": "transductive",
     "pick": "picking",

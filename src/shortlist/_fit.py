@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import validate_data
 
+from ._checks import check_both_count, check_number, check_two_classes, check_weight
+from ._solver import find_solver
 from .certificate import Certificate, Monitor
-from .problems.duplicates import merge_duplicates
-from .solvers import find_solver
+from .rows.duplicates import merge_duplicates
 
 ROW_DTYPES = (np.float64, np.float32)
 
@@ -73,88 +72,6 @@ class MulticlassData:
     weight: np.ndarray
     rows: np.ndarray
     n_passed: int
-
-
-def check_number(
-    name: str,
-    value: Any,
-    *,
-    above: float = -np.inf,
-    least: float = -np.inf,
-    below: float = np.inf,
-    integer: bool = False,
-) -> None:
-    """Raise an error that names the parameter, its value and the allowed range."""
-    kind = Integral if integer else Real
-    ok = isinstance(value, kind) and not isinstance(value, bool | np.bool_)
-    if not ok or not (above < value < below or value == least) or value < least:
-        bounds = [
-            text
-            for text, used in (
-                (f"greater than {above:g}", np.isfinite(above)),
-                (f"at least {least:g}", np.isfinite(least)),
-                (f"less than {below:g}", np.isfinite(below)),
-            )
-            if used
-        ]
-        what = "an integer" if integer else "a finite number"
-        raise ValueError(f"{name} must be {what} {' and '.join(bounds)}, got {name}={value!r}.")
-
-
-def check_choice(name: str, value: Any, choices: Any) -> None:
-    """Raise an error that lists the choices."""
-    if not isinstance(value, str) or value not in choices:
-        listed = ", ".join(repr(choice) for choice in choices)
-        raise ValueError(f"{name} must be one of {listed}, got {name}={value!r}.")
-
-
-def check_weight(sample_weight: Any, n_rows: int) -> np.ndarray:
-    """Return the multiplicities of the rows as float64, ones where none are given."""
-    if sample_weight is None:
-        return np.ones(n_rows)
-    weight = check_array(
-        sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
-    )
-    if weight.ndim == 0:
-        weight = np.full(n_rows, float(weight))
-    if weight.shape != (n_rows,):
-        raise ValueError(
-            f"sample_weight must hold one number per row, shape ({n_rows},), "
-            f"got shape {weight.shape}. Sample weights must be 1D array or scalar."
-        )
-    if (weight < 0.0).any():
-        row = int(np.argmax(weight < 0.0))
-        raise ValueError(
-            f"sample_weight must not be negative, got {weight[row]:g} in row {row}: "
-            "a weight is a multiplicity, 0 leaves the row out."
-        )
-    return weight
-
-
-def check_two_classes(estimator: Any, classes: np.ndarray, kind: str = "multiclass") -> None:
-    """Raise an error unless there are two labels."""
-    if kind != "binary" and len(classes) > 2:
-        raise ValueError(
-            f"Only binary classification is supported. The type of the target is {kind}. "
-            f"y holds {len(classes)} classes; compare one class with the rest, "
-            "for example y == classes[0]."
-        )
-    if len(classes) < 2:
-        found = repr(classes.tolist()[0]) if len(classes) else "no row at all"
-        raise ValueError(
-            f"y holds one class only ({found}): {type(estimator).__name__} needs "
-            "positive and negative rows."
-        )
-
-
-def check_both_count(sizes: tuple[float, float], classes: np.ndarray) -> None:
-    """Raise an error if all rows of a class (negatives, positives) weigh nothing."""
-    for size, label in zip(sizes, classes.tolist(), strict=True):
-        if not size:
-            raise ValueError(
-                f"sample_weight is zero for every row of class {label!r}: "
-                "give at least one row of each class a positive weight."
-            )
 
 
 def validate_binary(estimator: Any, X: Any, y: Any, sample_weight: Any) -> BinaryData:

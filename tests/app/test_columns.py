@@ -13,7 +13,7 @@ from shortlist._app._columns import MissingCount, make_features, read_types
 from shortlist._app._labels import find_leaks, read_labels
 from shortlist._app._model_file import ModelFileError, SavedModel, load_model, save_model
 from shortlist._app._tables import TableError
-from shortlist._picking.models import FAMILIES, Task
+from shortlist.picking.models import FAMILIES, Task
 
 
 @pytest.fixture

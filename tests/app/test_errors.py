@@ -114,7 +114,7 @@ def test_a_model_with_other_parts_is_refused(files, invoke):
 
     skops.io.dump({"format": 1, "pipeline": RankSVM()}, "evil.skops")
     result = invoke("score", "candidates.csv", "--model", "evil.skops")
-    fails(files, result, 1, "shortlist.ranking.RankSVM", "refused", "nothing in it was run")
+    fails(files, result, 1, "shortlist.pairs.estimator.RankSVM", "refused", "nothing in it was run")
 
 
 def test_evaluate_in_words_and_ties(files, invoke):
@@ -137,7 +137,7 @@ def test_unexpected_errors_are_one_line(files, invoke, monkeypatch):
     def broken(*args, **kwargs):
         raise RuntimeError("the cause\nand more")
 
-    monkeypatch.setattr("shortlist.picking.pick", broken)
+    monkeypatch.setattr("shortlist.picking.job.pick", broken)
     before = snapshot(files)
     result = invoke(*PICK, "--positive", "bad", "-k", "5", "--id", "loan", "-o", "list.csv")
     fails(files, result, 1, "unexpected RuntimeError: the cause")

@@ -14,7 +14,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 
 from shortlist import metrics as memory
 from shortlist.dask import metrics
-from shortlist.dask._top import candidates, merge, rows_of_block
+from shortlist.dask._first_rows import candidates, merge, rows_of_block
 
 pytestmark = pytest.mark.usefixtures("local")
 

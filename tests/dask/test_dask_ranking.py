@@ -19,12 +19,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import shortlist
+from shortlist._losses import LOSSES
 from shortlist.dask import RankSVM
 from shortlist.dask._pairs import DaskPairs, facts, prepare
-from shortlist.problems.losses import LOSSES
-from shortlist.problems.operators import as_rows
-from shortlist.problems.pairs import PairProblem, primal_value
-from shortlist.problems.spaces import LinearSpace, Point
+from shortlist.pairs.problem import PairProblem, primal_value
+from shortlist.pairs.spaces import LinearSpace, Point
+from shortlist.rows.operators import as_rows
 
 pytestmark = pytest.mark.usefixtures("local")
 

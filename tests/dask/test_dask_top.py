@@ -21,11 +21,11 @@ from skops import io as skops_io
 import shortlist
 from block_data import ugly_rows
 from shortlist import dask as on_dask
+from shortlist._losses import SQUARED_HINGE
 from shortlist.blocks import Blocks
-from shortlist.dask import _cluster, _groups, _top_problem
-from shortlist.problems.losses import SQUARED_HINGE
-from shortlist.problems.sweeps import Wanted
-from shortlist.problems.thresholds import TopMean
+from shortlist.dask import _cluster, _groups, _partitioned
+from shortlist.top.sweeps import Wanted
+from shortlist.top.thresholds import TopMean
 
 MODELS = [
     ("TopPush", {}),
@@ -116,14 +116,14 @@ def test_ugly_data(data, n_parts, model, seed):
     ],
 )
 def test_a_pass_brings_the_highest_rows(rows, monkeypatch, order, wanted):
-    monkeypatch.setattr(_top_problem, "_FEW_ROWS", 3)
+    monkeypatch.setattr(_partitioned, "_FEW_ROWS", 3)
     X, y = rows
     w = np.ones(6)
     if order == "sorted":  # the last partitions hold all the highest rows
         index = np.argsort(X @ w)
         X, y = X[index], y[index]
     wanted = replace(wanted, known=np.flatnonzero(y == 0)[::3])
-    data = _top_problem.read_partitions(on_dask.TopPush(), *on_parts(X, y, 7), None, False)
+    data = _partitioned.read_partitions(on_dask.TopPush(), *on_parts(X, y, 7), None, False)
     problem = data.problem(1.0, SQUARED_HINGE, TopMean(5.0))
     found = problem.sweep(w, wanted).candidates()
     scores = X @ w
@@ -191,11 +191,11 @@ def test_rows_and_labels_are_computed_once_and_together():
 def test_rows_of_a_frame_are_put_together_once(rows, dtype):
     X, y = rows
     columns = pd.DataFrame({f"x{i}": column.astype(dtype) for i, column in enumerate(X.T)})
-    taken = _top_problem._take(0, columns, y, None)
+    taken = _partitioned._take(0, columns, y, None)
     assert taken.X.flags.c_contiguous
     assert taken.X.dtype == dtype
     same = np.ascontiguousarray(X)
-    assert np.shares_memory(_top_problem._take(0, same, y, None).X, same)
+    assert np.shares_memory(_partitioned._take(0, same, y, None).X, same)
 
 
 @pytest.mark.usefixtures("local")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.preprocessing import FunctionTransformer
 
 from shortlist import pick
-from shortlist._picking.choice import choose, paired
+from shortlist.picking.choice import choose, paired
 
 from .made import Column
 

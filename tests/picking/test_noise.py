@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from shortlist._picking import noise
+from shortlist.picking import noise
 
 from .made import slow_share
 

@@ -8,11 +8,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import FunctionTransformer
 
 from shortlist import pick
-from shortlist._picking import race as race_module
-from shortlist._picking.choice import choose, choose_model
-from shortlist._picking.history import check_history, make_folds
-from shortlist._picking.models import Model, Task, contestants
-from shortlist._picking.race import Race, fit_model, run_race
+from shortlist.picking import race as race_module
+from shortlist.picking.choice import choose, choose_model
+from shortlist.picking.history import check_history, make_folds
+from shortlist.picking.models import Model, Task, contestants
+from shortlist.picking.race import Race, fit_model, run_race
 
 from .made import Column, rows, slow_share
 

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from shortlist.certificate import Certificate
@@ -111,6 +111,7 @@ def test_round_ends_hold_both_values(low, width, at_most):
     high=st.floats(-1e300, 1e300),
     share=st.floats(0, 1),
 )
+@example(low=0.0, high=5e-324, share=1.0)
 def test_places_are_on_the_axis(low, high, share):
     low, high = min(low, high), max(low, high)
     scale = Scale(low, high)

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from oracles.budgeted import objective, optimum
-from shortlist.problems.budgeted_svm import BudgetedSVM
-from shortlist.problems.operators import as_rows
-from shortlist.solvers.allowed_set import AllowedSet
+from shortlist.rows.operators import as_rows
+from shortlist.transductive.allowed_set import AllowedSet
+from shortlist.transductive.problem import BudgetedSVM
 
 
 def make_problem(X, y, c, candidates, k=1.0, count=None):

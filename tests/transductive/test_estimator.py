@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from shortlist import TransductiveTopK
-from shortlist.transductive import METHODS, select
+from shortlist.transductive.estimator import METHODS, select
 
 
 def data(seed=0, n=60, m=50, d=5, gap=1.0):

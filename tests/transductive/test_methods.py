@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from oracles.budgeted import best_subset, objective
 from shortlist.certificate import Monitor
-from shortlist.problems.budgeted_svm import BudgetedSVM
-from shortlist.problems.operators import as_rows
-from shortlist.solvers.allowed_set import AllowedSet, thresholded
-from shortlist.solvers.feasible_direction import feasible_direction
-from shortlist.solvers.mip import branch_and_bound, exact, score_bounds
-from shortlist.solvers.swap import swap
+from shortlist.rows.operators import as_rows
+from shortlist.transductive.allowed_set import AllowedSet, thresholded
+from shortlist.transductive.feasible_direction import feasible_direction
+from shortlist.transductive.mip import branch_and_bound, exact, score_bounds
+from shortlist.transductive.problem import BudgetedSVM
+from shortlist.transductive.swap import swap
 
 
 def build(X, y, c, candidates, count, k):

@@ -39,8 +39,8 @@ def evaluate(
     shortlist evaluate scored.csv --label fraud --score s -k 100
     """
     from .._files import spooled
-    from .._picking.history import check_budget
     from ..metrics import interval
+    from ..picking.history import check_budget
     from ._labels import read_labels, read_numbers
     from ._tables import Table
 

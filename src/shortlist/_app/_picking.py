@@ -13,9 +13,9 @@ import click
 import numpy as np
 import pandas as pd
 
-from .. import picking
 from .._files import Outputs, spooled
-from .._picking.history import check_budget
+from ..picking import job as picking
+from ..picking.history import check_budget
 from ._columns import ColumnTypes, MissingCount, make_features, read_types
 from ._labels import Leak, find_leaks, read_labels
 from ._lists import entries, first_rows, list_blocks, print_json, warn

@@ -10,9 +10,9 @@ import click
 import numpy as np
 
 from .._files import Outputs, spooled
-from .._picking.history import check_budget
-from .._picking.result import best_first
 from .._scores import positive_scores
+from ..picking.history import check_budget
+from ..picking.result import best_first
 from ._columns import MissingCount
 from ._lists import entries, list_blocks, print_json, warn
 from ._model_file import SavedModel, load_model

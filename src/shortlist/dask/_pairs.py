@@ -6,7 +6,7 @@ With whole groups inside partitions the loss is a sum over partitions,
 
 and so are the model of the proposed dual point :math:`\sum_b X_b^T\alpha_b` and the
 product :math:`\sum_b X_b^T L_b''X_b v`. Each partition is an in-memory
-:class:`~shortlist.problems.pairs.PairProblem` of its own with :math:`c = 1`; it stays
+:class:`~shortlist.pairs.problem.PairProblem` of its own with :math:`c = 1`; it stays
 where its rows are. The solvers are those of memory. Between passes the workers keep
 nothing but the partitions.
 """
@@ -22,12 +22,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
-from .._block_fit import as_matrix
-from .._fit import check_weight
-from ..problems.losses import Loss
-from ..problems.operators import Rows, as_rows
-from ..problems.pairs import PairProblem, pair_weight, sample_rows, small_groups
-from ..problems.spaces import FeatureSpace, LinearSpace, Point
+from .._checks import check_weight
+from .._losses import Loss
+from ..pairs.problem import PairProblem, pair_weight, sample_rows, small_groups
+from ..pairs.spaces import FeatureSpace, LinearSpace, Point
+from ..rows.operators import Rows, as_rows
+from ..top.stream.first_pass import as_matrix
 from ._cluster import each, gather
 from ._groups import Groups
 from ._partitions import bytes_of

@@ -11,9 +11,9 @@ from sklearn.base import clone, is_classifier
 
 from .. import budget
 from ._cluster import gather, lost_cluster
+from ._first_rows import Candidates, candidates, merge, rows_of_block
 from ._lazy import LazyClassifier, is_collection, is_frame, lazily
 from ._partitions import aligned_blocks, reduce_blocks
-from ._top import Candidates, candidates, merge, rows_of_block
 
 
 class BudgetClassifier(LazyClassifier, budget.BudgetClassifier):

@@ -26,10 +26,10 @@ from ..metrics._sample import (
 )
 from ..metrics.curve import BudgetCurve, curve_at
 from ._cluster import gather, lost_cluster
+from ._first_rows import candidates, merge
 from ._lazy import is_frame
 from ._partitions import aligned_blocks, reduce_blocks
 from ._scored import Scored, collect, summed_around, summed_top
-from ._top import candidates, merge
 
 __all__ = [
     "TopRows",

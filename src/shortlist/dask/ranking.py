@@ -6,16 +6,16 @@ from typing import Any, Self
 
 import numpy as np
 
-from .. import ranking
+from .. import pairs
+from .._losses import LOSSES
 from ..metrics._pairs import count_pairs
-from ..problems.losses import LOSSES
 from ._cluster import each, gather, keep, lost_cluster
 from ._lazy import LazyPredict, check_features, is_collection
 from ._pairs import DaskPairs, PartFacts, facts, prepare
 from ._partitions import aligned_blocks, reduce_blocks
 
 
-class RankSVM(LazyPredict, ranking.RankSVM):
+class RankSVM(LazyPredict, pairs.RankSVM):
     r"""Ranking support vector machine on dask collections.
 
     The problem, parameters, fitted attributes and certificate are those of

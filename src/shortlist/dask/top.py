@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, Self
 
 from .. import top
-from .._top_classifier import TopClassifier
+from ..top.classifier import TopClassifier
 from ._cluster import lost_cluster
 from ._lazy import LazyClassifier, check_features, is_collection
-from ._top_problem import read_partitions
+from ._partitioned import read_partitions
 
 
 class _PartitionedFit(LazyClassifier, TopClassifier):

@@ -16,7 +16,7 @@ from ._scale import Scale, Ticks
 from ._words import count, percent
 
 if TYPE_CHECKING:
-    from .._picking.comparison import Entry
+    from ..picking.comparison import Entry
 
 
 def budget_charts(fig: Figures, k: int, winner: str, baseline: str | None, confidence: str) -> Html:

@@ -14,7 +14,7 @@ from ..metrics.curve import hits_at
 from ._scale import Scale, rounded_up
 
 if TYPE_CHECKING:
-    from .._picking.result import Shortlist
+    from ..picking.result import Shortlist
 
 _DENSITY_POINTS = 205
 

@@ -13,7 +13,7 @@ from ._figures import Figures, figures
 from ._html import Html, element, json_script
 
 if TYPE_CHECKING:
-    from .._picking.result import Shortlist
+    from ..picking.result import Shortlist
 
 
 def page(shortlist: Shortlist, rows: Any = None, title: str | None = None) -> str:

@@ -39,10 +39,11 @@ class Scale:
             np.log(end) if self.log else np.asarray(end, dtype=float)
             for end in (self.low, self.high, values)
         )
-        if high <= low:
-            return np.full_like(at, 50.0)
         # Halves first: the range of huge scores may exceed the largest float.
-        return 100.0 * (0.5 * at - 0.5 * low) / (0.5 * high - 0.5 * low)
+        length = 0.5 * high - 0.5 * low
+        if not length > np.finfo(float).tiny:
+            return np.full_like(at, 50.0)
+        return 100.0 * (0.5 * at - 0.5 * low) / length
 
     def ticks(self, at_most: int = 6) -> Ticks:
         """Return round values on the axis with their labels."""

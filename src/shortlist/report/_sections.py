@@ -12,8 +12,8 @@ from ._tables import data_table, definitions, listed_rows, scrolling
 from ._words import DASH, certified, count, duration, fixed, percent, plain, sentence, signed
 
 if TYPE_CHECKING:
-    from .._picking.comparison import Entry
-    from .._picking.result import Shortlist
+    from ..picking.comparison import Entry
+    from ..picking.result import Shortlist
 
 _SHOWN_BUDGETS = 15
 

@@ -12,7 +12,7 @@ from ._html import Html, element, join
 from ._words import DASH, count, plain
 
 if TYPE_CHECKING:
-    from .._picking.result import Shortlist
+    from ..picking.result import Shortlist
 
 _ROWS = 20
 _COLUMNS = 12

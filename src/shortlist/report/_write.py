@@ -10,7 +10,7 @@ from .._files import Outputs
 from ._page import page
 
 if TYPE_CHECKING:
-    from .._picking.result import Shortlist
+    from ..picking.result import Shortlist
 
 
 def write_report(

@@ -1,1 +1,0 @@
-"""How `pick` compares models at a budget and what it returns."""

@@ -1,0 +1,511 @@
+r"""Ordered pairs: problem, dual, and sums over pairs that are never formed.
+
+With :math:`z_{ij} = 1 - f_i + f_j` for every pair (row i should score above row j),
+
+.. math:: P(w) = \tfrac12\|w\|^2 + \sum c_{ij}\,\ell(z_{ij}), \qquad
+          D(\alpha) = \sum\alpha_{ij} - \sum\frac{r}{2c_{ij}}\alpha_{ij}^2
+          - \tfrac12 \Bigl\| \sum\alpha_{ij}(\phi_i - \phi_j) \Bigr\|^2,
+
+with :math:`0 \le \alpha_{ij}` (:math:`\le c_{ij}` for the hinge). A model proposes the
+dual point :math:`\alpha_{ij} = c_{ij}\,\kappa\,\min([z_{ij}]_+, \mu)`: the slope of the
+squared hinge (:math:`\kappa = 2, \mu = \infty`) or of a hinge rounded on a width
+:math:`\mu = 1/\kappa`. Everything a solver needs of it are sums per row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from .. import _core
+from .._losses import Loss
+from .spaces import FeatureSpace, LinearSpace, Point, Space
+
+_UPPER, _LOWER = 1, 2
+# Rows with a curved pair are set apart where they are at most this share.
+_FEW_CURVED = 0.7
+
+
+@dataclass(frozen=True)
+class PairPlan:
+    """Which rows are compared: segments of items by rising key.
+
+    A pair is an upper and a lower item of one segment, the upper with the larger
+    key. The arrays are those of ``_core``.
+    """
+
+    start: np.ndarray
+    key: np.ndarray
+    role: np.ndarray
+    row: np.ndarray
+
+    @property
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Arguments of the compiled functions."""
+        return self.start, self.key, self.role, self.row
+
+
+def plan_pairs(y: np.ndarray, group: np.ndarray, max_rank_distance: int | None) -> PairPlan:
+    """List the rows so that all pairs of one group with different `y` are compared.
+
+    Parameters
+    ----------
+    y : ndarray
+        Targets.
+    group : ndarray of int
+        Group of every row.
+    max_rank_distance : int or None
+        Keep pairs at most that many ranks apart. Ranks are dense: equal targets share
+        one, and the next target of the group has the next.
+
+    Returns
+    -------
+    PairPlan
+        Segments with at least two different keys; none if there is no pair.
+    """
+    row = np.lexsort((y, group))
+    new_group = _changes(group[row])
+    new_rank = _changes(y[row]) | new_group
+    group_of = np.cumsum(new_group) - 1
+    rank = np.cumsum(new_rank) - 1
+    rank -= rank[new_group][group_of]
+    both = np.full(len(row), _UPPER | _LOWER, dtype=np.uint8)
+    if max_rank_distance is None or max_rank_distance > rank.max():
+        return _segments(group_of, rank, both, row)
+    # Blocks of max_rank_distance ranks: inside a block all pairs count. Between a
+    # block and the next those count whose upper offset is at most the lower one.
+    block, offset = np.divmod(rank, max_rank_distance)
+    segment = np.cumsum(_changes(block) | new_group) - 1
+    follows = np.append(~new_group[1:] & (block[1:] == block[:-1] + 1), False)
+    has_next = np.zeros(segment[-1] + 1, dtype=bool)
+    has_next[segment[follows]] = True
+    lower = np.flatnonzero(has_next[segment])
+    upper = np.flatnonzero(block > 0)
+    n_segments = segment[-1] + 1
+    return _segments(
+        np.concatenate([segment, n_segments + segment[lower], n_segments + segment[upper] - 1]),
+        np.concatenate([offset, -2 * offset[lower], 1 - 2 * offset[upper]]),
+        np.concatenate(
+            [
+                both,
+                np.full(len(lower), _LOWER, dtype=np.uint8),
+                np.full(len(upper), _UPPER, dtype=np.uint8),
+            ]
+        ),
+        np.concatenate([row, row[lower], row[upper]]),
+    )
+
+
+def _changes(values: np.ndarray) -> np.ndarray:
+    changed = np.ones(len(values), dtype=bool)
+    np.not_equal(values[1:], values[:-1], out=changed[1:])
+    return changed
+
+
+def _segments(segment: np.ndarray, key: np.ndarray, role: np.ndarray, row: np.ndarray) -> PairPlan:
+    order = np.lexsort((key, segment))
+    start = np.flatnonzero(_changes(segment[order]))
+    end = np.append(start[1:], len(order))
+    low, high = key[order[start]], key[order[end - 1]]
+    keep = np.repeat(low != high, end - start)
+    order = order[keep]
+    sizes = (end - start)[low != high]
+    return PairPlan(
+        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        key[order].astype(np.int32),
+        role[order],
+        row[order].astype(np.int32),
+    )
+
+
+class ModelSums(Protocol):
+    r"""Sums over the violated pairs of a model, wherever its rows are.
+
+    The dual point that the model proposes is :math:`\alpha`; :math:`A^T\alpha` are its sums
+    per row.
+    """
+
+    @property
+    def point(self) -> Point:
+        """The model."""
+
+    @property
+    def width(self) -> float:
+        """Width of the rounded hinge."""
+
+    @property
+    def violated(self) -> float:
+        """Sum of the vertex."""
+
+    @property
+    def total(self) -> float:
+        """Sum of the proposed dual point."""
+
+    @property
+    def hinge(self) -> float:
+        """Sum of the hinge losses."""
+
+    @property
+    def slack(self) -> float:
+        """Sum of alpha times z."""
+
+    @property
+    def curved_pairs(self) -> float:
+        """Twice the weight of the pairs whose loss is curved here."""
+
+    def along(self, step: Point) -> float:
+        """Return the inner product of the proposed dual point's model with `step`."""
+
+    def model(self) -> Point:
+        """Return the model of the proposed dual point."""
+
+    def curved_model(self) -> Point:
+        """Return the part of that model that comes from curved pairs."""
+
+    def vertex_model(self) -> Point:
+        """Return the model of the vertex: every violated pair at its weight."""
+
+
+class Pairs(Protocol):
+    """A pair problem as solvers see it: everything per row stays inside."""
+
+    space: Any
+    loss: Loss
+    n_pairs: float
+
+    @property
+    def freedom(self) -> float:
+        """Degrees of freedom of a model."""
+
+    @property
+    def value_at_zero(self) -> float:
+        """Primal value of the zero model."""
+
+    def zero(self) -> Point:
+        """Return the zero model."""
+
+    def sums(self, point: Point, width: float) -> Any:
+        """Return the :class:`ModelSums`, with the hinge rounded on `width`."""
+
+    def bend(self, sums: Any, step: Point) -> tuple[Point, float]:
+        """Return the second derivative of the loss times `step`, and its product with it."""
+
+    def sample(self, count: int) -> PairProblem:
+        """Return the problem of about `count` of the rows, in memory."""
+
+
+def primal_value(problem: Pairs, sums: ModelSums) -> float:
+    """Objective of the model of `sums`."""
+    loss = sums.hinge if problem.loss.bounded else 0.5 * sums.slack
+    return 0.5 * sums.point.dot(sums.point) + loss
+
+
+def dual_value(problem: Pairs, sums: ModelSums, model: Point) -> float:
+    """Dual value of the proposed point, whose own model is `model`."""
+    conjugate = 0.0 if problem.loss.bounded else 0.5 * sums.slack
+    return sums.total - conjugate - 0.5 * model.dot(model)
+
+
+@dataclass(frozen=True)
+class PairSums:
+    r"""The sums where the rows are at hand; see :class:`ModelSums`.
+
+    Attributes
+    ----------
+    point : Point
+        The model.
+    width : float
+        Width of the rounded hinge.
+    weight : ndarray
+        Multiplicity of every row.
+    vertex : ndarray
+        :math:`A^T s` for the vertex :math:`s_{ij} = c_{ij} [z_{ij} > 0]`.
+    violated : float
+        Sum of that vertex.
+    net : ndarray
+        :math:`A^T\alpha` for the proposed dual point.
+    total : float
+        Sum of that dual point.
+    curved : ndarray
+        The part of `net` that comes from pairs whose loss is curved here.
+    degree : ndarray
+        Weight of the partners of every row whose loss is curved here.
+    """
+
+    point: Point
+    width: float
+    weight: np.ndarray
+    vertex: np.ndarray
+    violated: float
+    net: np.ndarray
+    total: float
+    curved: np.ndarray
+    degree: np.ndarray
+
+    @property
+    def hinge(self) -> float:
+        """Sum of the hinge losses."""
+        return self.violated - float(self.vertex @ self.point.f)
+
+    @property
+    def slack(self) -> float:
+        """Sum of alpha times z."""
+        return self.total - float(self.net @ self.point.f)
+
+    @property
+    def curved_pairs(self) -> float:
+        """Twice the weight of the pairs whose loss is curved here."""
+        return float(self.weight @ self.degree)
+
+    def along(self, step: Point) -> float:
+        """Return the inner product of the proposed dual point's model with `step`."""
+        return float(self.net @ step.f)
+
+    def model(self) -> Point:
+        """Return the model of the proposed dual point."""
+        return self._lift(self.net)
+
+    def curved_model(self) -> Point:
+        """Return the part of that model that comes from curved pairs."""
+        return self._lift(self.curved)
+
+    def vertex_model(self) -> Point:
+        """Return the model of the vertex."""
+        return self._lift(self.vertex)
+
+    def _lift(self, v: np.ndarray) -> Point:
+        return Point(self.point.space, self.point.space.lift(v))
+
+
+class PairProblem:
+    """Loss x pairs x space.
+
+    Parameters
+    ----------
+    space : Space
+        Where models live; its rows are the rows of `y`.
+    y : ndarray
+        Targets.
+    group : ndarray of int
+        Rows are compared inside a group.
+    weight : ndarray
+        Multiplicity of every row, positive.
+    C : float
+        Weight of the loss against the norm.
+    loss : Loss
+        Loss of a pair.
+    max_rank_distance : int or None
+        Keep pairs at most that many ranks apart.
+    normalize : bool
+        Whether the pairs share a total weight of C times the number of rows that
+        are part of a pair, or weigh C each.
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        y: np.ndarray,
+        group: np.ndarray,
+        weight: np.ndarray,
+        C: float,
+        loss: Loss,
+        max_rank_distance: int | None = None,
+        normalize: bool = True,
+    ) -> None:
+        self.space = space
+        self.y = y
+        self.group = group
+        self.weight = weight
+        self.loss = loss
+        self.max_rank_distance = max_rank_distance
+        self.plan = plan_pairs(y, group, max_rank_distance)
+        self.c = 1.0
+        self.n_pairs = 0.0
+        self.compared = 0.0
+        if len(self.plan.row):
+            f, vertex, net, curved, degree = np.zeros((5, len(y)))
+            self.n_pairs, _ = _core.violation_sums(
+                *self.plan.arrays, weight, f, np.inf, vertex, net, curved, degree
+            )
+            self.compared = float(weight[degree > 0.0].sum())
+            self._comparisons = degree
+            self.c = pair_weight(C, self.compared, self.n_pairs, normalize)
+
+    @property
+    def offers(self) -> frozenset[str]:
+        """Capabilities that solvers may need."""
+        return frozenset(
+            {"sum over pairs"} | ({"sum over hinged pairs"} if self.loss.bounded else set())
+        )
+
+    @property
+    def freedom(self) -> float:
+        """Degrees of freedom of a model: features, or rows with a kernel."""
+        linear = isinstance(self.space, FeatureSpace)
+        return self.space.size if linear else float(self.weight.sum())
+
+    def take(self, index: np.ndarray, chance: np.ndarray | float = 1.0) -> PairProblem:
+        """Return the problem of some rows, its pairs weighing as much as all of them.
+
+        Rows that were drawn with a smaller `chance` stand for more.
+        """
+        part = PairProblem(
+            self.space.take(index),
+            self.y[index],
+            self.group[index],
+            self.weight[index] / chance,
+            1.0,
+            self.loss,
+            self.max_rank_distance,
+            normalize=False,
+        )
+        return part.weighing(self.value_at_zero)
+
+    def weighing(self, value: float) -> PairProblem:
+        """Give the pairs this weight in all, and return the problem."""
+        if self.n_pairs:
+            self.c = value / self.n_pairs
+        return self
+
+    def sample(self, count: int) -> PairProblem:
+        """Return the problem of about `count` of the rows; of all where there are no more.
+
+        Rows are drawn by how many they are compared with: all of a rare grade, few of a
+        common one.
+        """
+        n = len(self.y)
+        if n <= count or not self.n_pairs:
+            return self
+        n_groups = int(self.group.max()) + 1
+        if small_groups(n, n_groups, count):
+            return self.take(sample_rows(self.group, count, whole=True))
+        chance = chances(self._comparisons, count)
+        rows = np.flatnonzero(np.random.default_rng(0).random(n) < chance)
+        return self.take(rows, chance[rows])
+
+    @property
+    def value_at_zero(self) -> float:
+        """Primal value of the zero model: every pair has loss 1."""
+        return self.c * self.n_pairs
+
+    def zero(self) -> Point:
+        """Return the zero model."""
+        return Point(self.space, np.zeros(self.space.size), np.zeros(self.space.n_rows))
+
+    def curvature(self, width: float) -> float:
+        """Second derivative of the loss inside the curved zone of this width."""
+        return 1.0 / width if self.loss.bounded else 1.0 / self.loss.ridge
+
+    def sums(self, point: Point, width: float) -> PairSums:
+        """Sum over the pairs at a model, with the hinge rounded on `width`."""
+        f = point.f
+        vertex, net, curved, degree = np.zeros((4, len(f)))
+        violated, total = _core.violation_sums(
+            *self.plan.arrays, self.weight, f, width, vertex, net, curved, degree
+        )
+        vertex *= self.c
+        slope = self.c * self.curvature(width)
+        net *= slope
+        curved *= slope
+        return PairSums(
+            point,
+            width,
+            self.weight,
+            vertex,
+            self.c * violated,
+            net,
+            slope * total,
+            curved,
+            degree,
+        )
+
+    def partners(self, f: np.ndarray, width: float, values: np.ndarray) -> np.ndarray:
+        """Weighted sum of `values` over the partners counted in ``degree``."""
+        out = np.zeros_like(values)
+        columns = (len(values), -1)
+        _core.partner_sums(
+            *self.plan.arrays,
+            self.weight,
+            f,
+            width,
+            np.ascontiguousarray(values).reshape(columns),
+            out.reshape(columns),
+        )
+        return out
+
+    def laplacian(
+        self, f: np.ndarray, width: float, values: np.ndarray, degree: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Product of the second derivative of the loss in `f` with `values`.
+
+        `degree` is that of the sums at `f`; without it a further column finds it.
+        """
+        column = (slice(None),) + (None,) * (values.ndim - 1)
+        if degree is None:
+            both = self.partners(f, width, np.column_stack([np.ones(len(f)), values]))
+            degree, partners = both[:, 0], both[:, 1:].reshape(values.shape)
+        else:
+            partners = self.partners(f, width, values)
+        out = degree[column] * values - partners
+        out *= (self.c * self.curvature(width) * self.weight)[column]
+        return out
+
+    def curved(self, sums: PairSums) -> tuple[PairProblem, PairSums]:
+        """Return the problem of the rows with a curved pair, and its sums.
+
+        Their second derivative is that of all rows. The problem is itself where that saves
+        little, with kernels, and where removing rows would make others neighbours.
+        """
+        rows = np.flatnonzero(sums.degree)
+        linear = isinstance(self.space, LinearSpace) and self.max_rank_distance is None
+        if not linear or not 0 < len(rows) < _FEW_CURVED * len(self.y):
+            return self, sums
+        part = self.take(rows)
+        part.c = self.c
+        point = sums.point
+        return part, part.sums(Point(part.space, point.u, point.f[rows]), sums.width)
+
+    def bend(self, sums: PairSums, step: Point) -> tuple[Point, float]:
+        """Return the second derivative of the loss times `step`, and its product with it."""
+        curved = self.laplacian(sums.point.f, sums.width, step.f, sums.degree)
+        return Point(self.space, self.space.lift(curved)), float(curved @ step.f)
+
+
+def pair_weight(C: float, compared: float, n_pairs: float, normalize: bool) -> float:
+    """Weight of one pair: C, or a share of C times the rows that are compared."""
+    return C * compared / n_pairs if normalize else C
+
+
+def small_groups(n_rows: int, n_groups: int, count: int) -> bool:
+    """Whether `count` rows are best drawn as whole groups: pairs lie inside groups."""
+    return n_rows / n_groups <= count / 10
+
+
+def sample_rows(group: np.ndarray, count: int, whole: bool | None = None) -> np.ndarray:
+    """Draw about `count` rows with many pairs among them: whole groups where they are small."""
+    n = len(group)
+    if n <= count:
+        return np.arange(n)
+    random = np.random.default_rng(0)
+    n_groups = int(group.max()) + 1
+    if small_groups(n, n_groups, count) if whole is None else whole:
+        chosen = np.zeros(n_groups, dtype=bool)
+        chosen[random.permutation(n_groups)[: max(1, round(n_groups * count / n))]] = True
+        return np.flatnonzero(chosen[group])
+    return np.sort(random.choice(n, size=count, replace=False))
+
+
+def chances(size: np.ndarray, count: int) -> np.ndarray:
+    """Return chances in proportion to `size`, at most one, that add up to `count`."""
+    certain = np.zeros(len(size), dtype=bool)
+    if np.count_nonzero(size) <= count:
+        return (size > 0.0).astype(float)
+    while True:
+        left = count - np.count_nonzero(certain)
+        chance = np.where(certain, 1.0, left * size / float(size[~certain].sum()))
+        over = (chance > 1.0) & ~certain
+        if not over.any():
+            return chance
+        certain |= over

@@ -1,0 +1,172 @@
+"""Where a model lives: weights of features, or coefficients of kernel rows.
+
+Solvers of pair problems only add models, score the training rows and take inner
+products. A :class:`Point` does all three and never scores twice. Another kind of
+pairwise feature is another space.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..rows.kernels import KernelMatrix
+from ..rows.operators import Rows
+
+_BLOCK_BYTES = 1 << 26
+
+
+class Space(Protocol):
+    """A space of models."""
+
+    n_rows: int
+    size: int
+
+    def lift(self, v: np.ndarray) -> np.ndarray:
+        """Return the model that is the sum of the rows' features weighted by `v`."""
+
+    def scores(self, u: np.ndarray) -> np.ndarray:
+        """Return the scores of the training rows under model `u`."""
+
+    def inner(self, p: Point, q: Point) -> float:
+        """Return the inner product of two models."""
+
+    def take(self, index: np.ndarray) -> Space:
+        """Return the same space seen from some of the rows."""
+
+
+class Point:
+    """A model with the scores of the training rows, computed when first asked for.
+
+    The space is a :class:`Space`, or a bare :class:`FeatureSpace` where nobody asks for
+    scores.
+    """
+
+    __slots__ = ("_f", "space", "u")
+
+    def __init__(self, space: Any, u: np.ndarray, f: np.ndarray | None = None) -> None:
+        self.space = space
+        self.u = u
+        self._f = f
+
+    @property
+    def scored(self) -> bool:
+        """Whether the scores are known."""
+        return self._f is not None
+
+    @property
+    def f(self) -> np.ndarray:
+        """Scores of the training rows."""
+        if self._f is None:
+            self._f = self.space.scores(self.u)
+        return self._f
+
+    def plus(self, step: float, other: Point) -> Point:
+        """Return this model plus `step` times the other."""
+        f = self._f + step * other._f if self._f is not None and other._f is not None else None
+        return Point(self.space, self.u + step * other.u, f)
+
+    def times(self, factor: float) -> Point:
+        """Return `factor` times this model."""
+        return Point(self.space, factor * self.u, None if self._f is None else factor * self._f)
+
+    def dot(self, other: Point) -> float:
+        """Inner product."""
+        return self.space.inner(self, other)
+
+
+class FeatureSpace:
+    """Weights of the features, wherever the training rows are.
+
+    Parameters
+    ----------
+    n_rows : int
+        Number of training rows.
+    size : int
+        Number of features.
+    """
+
+    def __init__(self, n_rows: int, size: int) -> None:
+        self.n_rows = n_rows
+        self.size = size
+
+    def inner(self, p: Point, q: Point) -> float:
+        """Return the inner product of two models."""
+        return float(p.u @ q.u)
+
+
+class LinearSpace(FeatureSpace):
+    """Weights of the features, with the training rows at hand.
+
+    Parameters
+    ----------
+    rows : Rows
+        Training rows.
+    """
+
+    def __init__(self, rows: Rows) -> None:
+        super().__init__(rows.n_rows, rows.n_features)
+        self.rows = rows
+
+    def take(self, index: np.ndarray) -> LinearSpace:
+        """Return the same space seen from some of the rows."""
+        return LinearSpace(self.rows.take(index))
+
+    def lift(self, v: np.ndarray) -> np.ndarray:
+        """Return the sum of the rows' features weighted by `v`."""
+        return self.rows.combine(v)
+
+    def scores(self, u: np.ndarray) -> np.ndarray:
+        """Return the scores of the training rows."""
+        return self.rows.scores(u)
+
+
+class KernelSpace:
+    """Coefficients of the training rows under a kernel.
+
+    Parameters
+    ----------
+    kernel : KernelMatrix
+        Kernel matrix of the training rows.
+    cache_size : float
+        Megabytes: a matrix that fits is computed once, a larger one block by block
+        for every product.
+    """
+
+    def __init__(self, kernel: KernelMatrix, cache_size: float) -> None:
+        self.n_rows = self.size = kernel.n_rows
+        self._kernel = kernel
+        self._cache_size = cache_size
+        self._step = max(1, _BLOCK_BYTES // (8 * self.n_rows))
+        fits = 8.0 * self.n_rows * self.n_rows <= cache_size * 2.0**20
+        self.matrix = np.concatenate([block for _, block in self._blocks()]) if fits else None
+
+    def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
+        for start in range(0, self.n_rows, self._step):
+            part = slice(start, start + self._step)
+            block = self._kernel.block(part, slice(None))
+            yield part, np.asarray(block, dtype=np.float64)
+
+    def take(self, index: np.ndarray) -> KernelSpace:
+        """Return the same space seen from some of the rows."""
+        block = self._kernel.block(index, index)
+        return KernelSpace(KernelMatrix(block, None), self._cache_size)
+
+    def lift(self, v: np.ndarray) -> np.ndarray:
+        """Return the sum of the rows' features weighted by `v`."""
+        return v
+
+    def scores(self, u: np.ndarray) -> np.ndarray:
+        """Return the scores of the training rows."""
+        if self.matrix is not None:
+            return self.matrix @ u
+        out = np.empty(self.n_rows)
+        for part, block in self._blocks():
+            out[part] = block @ u
+        return out
+
+    def inner(self, p: Point, q: Point) -> float:
+        """Return the inner product of two models."""
+        return float(q.u @ p.f) if p.scored else float(p.u @ q.f)

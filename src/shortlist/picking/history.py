@@ -1,0 +1,298 @@
+"""What :func:`shortlist.pick` was given, checked: the history, the candidates, the folds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
+from sklearn.utils import check_consistent_length, column_or_1d
+
+from .._checks import check_number, check_weight
+from .._scores import label_index, take_rows
+from ..metrics._sample import check_k, list_length
+
+# Rows that are scored at a time.
+_BLOCK = 65_536
+# Rows above which one pass over the folds is precise enough.
+_REPEAT_ROWS = 10_000
+
+
+@dataclass(frozen=True)
+class History:
+    """Labelled rows of positive weight.
+
+    Attributes
+    ----------
+    X : array, sparse matrix or frame
+        The rows, as they were passed.
+    positive : ndarray of bool
+        True where the label is the positive one.
+    weight : ndarray or None
+        Multiplicity of each row; None when every row counts once.
+    groups : ndarray or None
+        Rows of a group stay in one fold.
+    positive_label : label
+        The label that is looked for.
+    """
+
+    X: Any
+    positive: np.ndarray
+    weight: np.ndarray | None
+    groups: np.ndarray | None
+    positive_label: Any
+
+    def __len__(self) -> int:
+        return len(self.positive)
+
+    def mass(self, rows: np.ndarray) -> float:
+        """Weight of some rows."""
+        return float(len(rows) if self.weight is None else self.weight[rows].sum())
+
+
+def check_history(X: Any, y: Any, sample_weight: Any, groups: Any, positive: Any) -> History:
+    """Check the labelled rows; rows of weight zero are gone."""
+    X = as_table(X, "X")
+    y = column_or_1d(y)
+    check_consistent_length(X, y, sample_weight, groups)
+    labels = _labels(y)
+    if len(labels) != 2:
+        found = ", ".join(repr(label) for label in labels.tolist()[:5])
+        raise ValueError(
+            f"y holds {'one class only' if len(labels) == 1 else f'{len(labels)} classes'} "
+            f"({found}{', ...' if len(labels) > 5 else ''}); pick needs two: the rows you look "
+            "for, and the others. "
+            + ("Add rows of the other class." if len(labels) == 1 else "Pass y == label.")
+        )
+    if positive is None:
+        label = labels.tolist()[1]
+    else:
+        label_index(labels, positive, "positive")
+        label = positive
+    weight = None if sample_weight is None else check_weight(sample_weight, len(y))
+    groups = None if groups is None else column_or_1d(groups)
+    is_positive = np.asarray(y == label, dtype=bool)
+    if weight is not None and not (weight > 0.0).all():
+        rows = np.flatnonzero(weight > 0.0)
+        X, is_positive, weight = take_rows(X, rows), is_positive[rows], weight[rows]
+        groups = None if groups is None else groups[rows]
+    for some, what in ((is_positive, "positive"), (~is_positive, "other")):
+        if some.sum() < 2:
+            raise ValueError(
+                f"the history has {int(some.sum())} {what} rows of positive weight; at least two "
+                "are needed, one to learn from and one to check."
+            )
+    return History(X, is_positive, weight, groups, label)
+
+
+def _labels(y: np.ndarray) -> np.ndarray:
+    missing = _missing(y)
+    if missing.any():
+        raise ValueError(
+            f"y is missing in {int(missing.sum())} rows, the first is row "
+            f"{int(np.argmax(missing))}; drop those rows first."
+        )
+    try:
+        return np.unique(y)
+    except TypeError as error:
+        raise ValueError("y mixes numbers and text; use labels of one kind.") from error
+
+
+def _missing(y: np.ndarray) -> np.ndarray:
+    if y.dtype.kind == "O":
+        return np.array([value is None or value != value for value in y], dtype=bool)
+    return np.isnan(y) if y.dtype.kind == "f" else np.zeros(len(y), dtype=bool)
+
+
+def as_table(data: Any, name: str) -> Any:
+    """Rows with two dimensions: a frame, a CSR matrix or an array."""
+    if hasattr(data, "columns"):
+        return data
+    if sparse.issparse(data):
+        return data.tocsr()
+    array = np.asarray(data)
+    if array.dtype.kind in "bO":
+        # Imputation takes no booleans, and numbers may come as objects, None among them.
+        with suppress(TypeError, ValueError):
+            array = array.astype(np.float64)
+    if array.ndim != 2:
+        raise ValueError(
+            f"{name} has shape {array.shape}; rows and columns are needed, shape (n_rows, "
+            "n_features). Use reshape(-1, 1) for a single feature."
+        )
+    return array
+
+
+class Candidates:
+    """The rows to choose from: at once, or in blocks from a function.
+
+    Parameters
+    ----------
+    source : array, sparse matrix, frame or callable
+        The rows, or a function without arguments that returns a fresh iterator of blocks.
+    like : array, sparse matrix or frame
+        The history; candidates must have its columns.
+    """
+
+    def __init__(self, source: Any, like: Any) -> None:
+        self._source = source
+        self._like = like
+        self.streamed = callable(source)
+        if self.streamed:
+            self.n_rows = sum(block.shape[0] for block in self._stream())
+        else:
+            self._table = self._same_columns(as_table(source, "candidates"))
+            self.n_rows = int(self._table.shape[0])
+        if self.n_rows == 0:
+            raise ValueError("candidates is empty; at least one row is needed.")
+
+    def blocks(self) -> Iterator[Any]:
+        """Yield the rows, a bounded number at a time."""
+        if self.streamed:
+            yield from self._stream()
+            return
+        rows = getattr(self._table, "iloc", self._table)
+        for start in range(0, self.n_rows, _BLOCK):
+            yield rows[start : start + _BLOCK]
+
+    def whole(self) -> Any:
+        """All rows at once."""
+        return self._table
+
+    def _stream(self) -> Iterator[Any]:
+        for block in self._source():
+            table = self._same_columns(as_table(block, "candidates"))
+            if table.shape[0]:
+                yield table
+
+    def _same_columns(self, table: Any) -> Any:
+        like = self._like
+        if not hasattr(like, "columns") and hasattr(table, "columns"):
+            table = np.asarray(table)
+        if hasattr(table, "columns"):
+            wanted = list(like.columns)
+            if list(table.columns) == wanted:
+                return table
+            missing = [name for name in wanted if name not in set(table.columns)]
+            if missing:
+                listed = ", ".join(repr(name) for name in missing[:5])
+                raise ValueError(
+                    f"candidates lacks {len(missing)} of the columns of X: {listed}"
+                    f"{', ...' if len(missing) > 5 else ''}. Both must hold the same features."
+                )
+            return table[wanted]
+        if table.shape[1] != like.shape[1]:
+            raise ValueError(
+                f"candidates has {table.shape[1]} columns and X {like.shape[1]}; both must hold "
+                "the same features."
+            )
+        return table
+
+
+def check_budget(k: Any, n_candidates: int) -> int:
+    """Budget as a number of candidates."""
+    places = int(list_length(check_k(k), n_candidates, whole=True))
+    if places > n_candidates:
+        raise ValueError(
+            f"k={k!r} is more than the {n_candidates} candidates; choose k of at most "
+            f"{n_candidates}."
+        )
+    return places
+
+
+@dataclass(frozen=True)
+class Folds:
+    """Splits of the history.
+
+    Attributes
+    ----------
+    splits : list of (train, test)
+        Row numbers.
+    first : int
+        How many of them make the first repeat: each row is tested at most once in it.
+    weight : ndarray
+        Weight of each test part.
+    ratio : float
+        Mean weight of a test part relative to its training part.
+    text : str
+        What was done, in words.
+    note : str or None
+        What the user should know about it.
+    """
+
+    splits: list[tuple[np.ndarray, np.ndarray]]
+    first: int
+    weight: np.ndarray
+    ratio: float
+    text: str
+    note: str | None
+
+
+def make_folds(history: History, cv: Any, repeats: int | None, seed: int) -> Folds:
+    """Split the history; training parts without both classes are left out."""
+    if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
+        check_number("cv", cv, least=2, integer=True)
+        if repeats is None:
+            repeats = 2 if len(history) <= _REPEAT_ROWS else 1
+        check_number("repeats", repeats, least=1, integer=True)
+        folds, note = _affordable(history, int(cv))
+        kind = StratifiedKFold if history.groups is None else StratifiedGroupKFold
+        splitters = [
+            kind(folds, shuffle=True, random_state=seed + repeat) for repeat in range(repeats)
+        ]
+        text = f"{folds}-fold {'stratified' if history.groups is None else 'grouped, stratified'}"
+        text += f" cross-validation, {repeats} times" if repeats > 1 else " cross-validation"
+    else:
+        if repeats not in (None, 1):
+            raise ValueError(
+                f"repeats={repeats!r} has no meaning with cv={cv!r}: a splitter is used as it is. "
+                "Give cv as an integer, or leave out repeats."
+            )
+        splitters = [check_cv(cv, history.positive, classifier=True)]
+        text, note = str(splitters[0]), None
+    rows = np.arange(len(history))
+    per_repeat = [
+        [
+            (train, test)
+            for train, test in splitter.split(rows, history.positive, history.groups)
+            if 0 < history.positive[train].sum() < len(train) and len(test)
+        ]
+        for splitter in splitters
+    ]
+    per_repeat = [repeat for repeat in per_repeat if repeat]
+    splits = [split for repeat in per_repeat for split in repeat]
+    if not splits:
+        raise ValueError(
+            f"cv={cv!r} leaves no training part with both classes. Use fewer folds, or sort the "
+            "rows so that early ones hold both classes."
+        )
+    tested = np.array([history.mass(test) for _, test in splits])
+    trained = np.array([history.mass(train) for train, _ in splits])
+    return Folds(splits, len(per_repeat[0]), tested, float(np.mean(tested / trained)), text, note)
+
+
+def _affordable(history: History, folds: int) -> tuple[int, str | None]:
+    """Folds that give every test part a row of either class, and what was changed."""
+    if history.groups is None:
+        fewest = int(min(history.positive.sum(), (~history.positive).sum()))
+        unit = "rows"
+    else:
+        fewest = min(
+            len(np.unique(history.groups[some])) for some in (history.positive, ~history.positive)
+        )
+        unit = "groups"
+    if fewest < 2:
+        raise ValueError(
+            f"one class is in {fewest} {unit} only; at least two are needed, one to learn from "
+            "and one to check."
+        )
+    if fewest >= folds:
+        return folds, None
+    return fewest, (
+        f"cv={folds} was lowered to {fewest}, because one class has only {fewest} {unit}. The "
+        "estimate is rough; more labelled rows would sharpen it."
+    )

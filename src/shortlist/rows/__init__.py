@@ -1,0 +1,1 @@
+"""How rows are stored and compared: operators, kernels, caches, duplicates."""

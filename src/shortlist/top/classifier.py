@@ -1,0 +1,342 @@
+"""What the two-class estimators share: parameters, the fit path, scoring."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._checks import check_choice, check_number
+from .._fit import ROW_DTYPES, BinaryData, solve, validate_binary
+from .._losses import LOSSES
+from ..certificate import Certificate, Check
+from ..rows.duplicates import merge_duplicates
+from ..rows.kernels import KernelFunction, KernelMatrix, kernel_function
+from ..rows.operators import as_rows
+from .kernel_problem import DualPoint, KernelTopProblem
+from .problem import TopProblem
+from .solution import KernelSolution, Solution
+from .stream.blocks import Blocks
+from .stream.first_pass import BlockData, read_blocks
+from .sweeps import Start
+from .thresholds import Threshold
+
+# Solvers that work on kernel entries even where the kernel is linear.
+_KERNEL_SOLVERS = ("smo", "coordinate")
+_BLOCK_BYTES = 32_000_000
+
+
+class CollapsedWarning(UserWarning):
+    """The optimal model is zero: every row gets the same score."""
+
+
+class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
+    """Base of the estimators: a subclass says what its threshold is."""
+
+    def __init__(
+        self,
+        *,
+        C: float,
+        loss: str,
+        kernel: str | KernelFunction,
+        gamma: str | float,
+        degree: int,
+        coef0: float,
+        solver: str,
+        tol: float,
+        max_iter: int | None,
+        time_limit: float | None,
+        cache_size: float,
+        warm_start: bool,
+        random_state: int,
+        verbose: int,
+        callback: Callable[[Check], object] | None,
+    ) -> None:
+        self.C = C
+        self.loss = loss
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.cache_size = cache_size
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose
+        self.callback = callback
+
+    def _ranks_all(self) -> bool:
+        """Whether the threshold is taken over all rows instead of the negatives."""
+        return False
+
+    @abstractmethod
+    def _threshold(self, positive_weight: float, negative_weight: float) -> Threshold:
+        """Return the threshold, given the weight of either class."""
+
+    @abstractmethod
+    def _offset(self, solution: Solution | KernelSolution, problem: Any) -> float:
+        """Return what `decision_function` subtracts, and set the threshold's attributes."""
+
+    @abstractmethod
+    def _collapsed(self, row: int) -> str:
+        """Explain a zero model; `row` weighs most among those of the threshold."""
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features) or Blocks
+            Training rows: dense or CSR, float32 or float64 are used as they are. With
+            ``kernel="precomputed"``, the kernel matrix of the training rows.
+            :class:`~shortlist.blocks.Blocks` are read block by block and bring labels and
+            weights of their own.
+        y : array-like of shape (n_samples,)
+            Labels of two classes; the one that sorts last is positive.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Multiplicity of every row, fractions allowed.
+
+        Returns
+        -------
+        self : object
+            Fitted estimator.
+        """
+        if isinstance(X, Blocks):
+            if y is not None or sample_weight is not None:
+                raise ValueError(
+                    "y and sample_weight must be left out where X is Blocks: give them to "
+                    "Blocks(source, y, sample_weight)."
+                )
+            self._check_parameters(in_blocks=True)
+            return self._fit_blocks(read_blocks(self, X, self._ranks_all()))
+        self._check_parameters()
+        data = validate_binary(self, X, y, sample_weight)
+        if not self._linear() and not self._precomputed():
+            data = merged(data)
+        ranked = data.negative
+        if self._ranks_all():
+            ranked = np.concatenate([data.positive, data.negative])
+        totals = (float(data.weight[rows].sum()) for rows in (data.positive, data.negative))
+        threshold = self._threshold(*totals)
+        terms = (data.positive, ranked, data.weight, float(self.C), LOSSES[self.loss], threshold)
+        if self._linear():
+            problem: Any = TopProblem(as_rows(data.X), *terms)
+            problem.start = self._last_solution()
+        else:
+            problem = self._kernel_problem(data, terms)
+        solved = solve(self, problem)
+        self._keep(data.classes, problem, *solved, data.X)
+        return self
+
+    def _check_parameters(self, in_blocks: bool = False) -> None:
+        check_number("C", self.C, above=0.0)
+        check_choice("loss", self.loss, LOSSES)
+        check_number("cache_size", self.cache_size, above=0.0)
+        if in_blocks and not self._linear():
+            raise ValueError(
+                f"kernel={self.kernel!r}, solver={self.solver!r} needs all rows in memory: rows "
+                "in blocks take kernel='linear' and solver='auto'."
+            )
+
+    def _fit_blocks(self, data: BlockData) -> Self:
+        summary = data.summary
+        positive_weight = float(summary.positive_weight.sum())
+        threshold = self._threshold(positive_weight, summary.negative_weight)
+        problem = data.problem(float(self.C), LOSSES[self.loss], threshold)
+        problem.start = self._last_solution()
+        solved = solve(self, problem)
+        self._keep(data.classes, problem, *solved)
+        return self
+
+    def _keep(
+        self,
+        classes: np.ndarray,
+        problem: Any,
+        solution: Solution | KernelSolution,
+        certificate: Certificate,
+        n_iter: int,
+        X: Any = None,
+    ) -> None:
+        """Store what was learned."""
+        self.classes_ = classes
+        self._keep_model(solution, X)
+        if self.warm_start and isinstance(problem, KernelTopProblem):
+            self._rows = problem.rows
+        self._offset_ = self._offset(solution, problem)
+        if "coef_" in vars(self):
+            self.intercept_ = np.array([-self._offset_])
+        self.certificate_ = certificate
+        self.n_iter_ = n_iter
+        if certificate.status == "converged" and not self._nonzero(solution):
+            warnings.warn(
+                f"{type(self).__name__} collapsed: the zero model is optimal within tol. "
+                + self._collapsed(solution.top_negative),
+                CollapsedWarning,
+                stacklevel=3,
+            )
+
+    def _linear(self) -> bool:
+        return (
+            isinstance(self.kernel, str)
+            and self.kernel == "linear"
+            and self.solver not in _KERNEL_SOLVERS
+        )
+
+    def _precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    def _kernel_problem(self, data: BinaryData, terms: tuple) -> KernelTopProblem:
+        X = data.X
+        self._kernel = None
+        if self._precomputed():
+            if sparse.issparse(X) or X.shape[0] != X.shape[1]:
+                kind = "sparse" if sparse.issparse(X) else "dense"
+                raise ValueError(
+                    "kernel='precomputed' needs X to be the dense square matrix of the "
+                    f"training rows, got a {kind} matrix of shape {X.shape}."
+                )
+        else:
+            self._kernel = kernel_function(
+                self.kernel,
+                X,
+                gamma=self.gamma,
+                degree=self.degree,
+                coef0=self.coef0,
+                weight=data.weight,
+            )
+        problem = KernelTopProblem(
+            KernelMatrix(X, self._kernel),
+            *terms,
+            cache_bytes=int(self.cache_size * 1e6),
+            seed=self.random_state,
+        )
+        if self.warm_start:
+            mark = self._fingerprint(data, terms[1])
+            if mark == getattr(self, "_mark", None):
+                problem.start, problem.rows = self._point, self._rows
+            self._mark = mark
+        return problem
+
+    def _fingerprint(self, data: BinaryData, ranked: np.ndarray) -> str:
+        """Digest of everything that must not change between warm-started fits."""
+        X = data.X
+        parts = (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,)
+        digest = hashlib.blake2b(
+            repr((X.shape, self.kernel, self.gamma, self.degree, self.coef0, self.cache_size,
+                  self.random_state)).encode()
+        )  # fmt: skip
+        for part in (*parts, data.positive, ranked, data.weight):
+            digest.update(np.ascontiguousarray(part).data.cast("B"))
+        return digest.hexdigest()
+
+    def _last_solution(self) -> Start | None:
+        w = vars(self).get("coef_")
+        # The scores of the zero model do not tell which rows matter: nothing to reuse.
+        if not self.warm_start or w is None or not w.any() or w.shape[1] != self.n_features_in_:
+            return None
+        return vars(self).get("_start") or Start(w[0])
+
+    @staticmethod
+    def _nonzero(solution: Solution | KernelSolution) -> bool:
+        w = solution.w if isinstance(solution, Solution) else solution.coefficients
+        return bool(w.any())
+
+    def _keep_model(self, solution: Solution | KernelSolution, X: Any) -> None:
+        for name in ("coef_", "intercept_", "support_", "dual_coef_", "support_vectors_", "_start"):
+            if name in vars(self):
+                delattr(self, name)
+        if isinstance(solution, Solution):
+            self.coef_ = solution.w[None, :]
+            if self.warm_start:
+                self._start: Start | None = solution.start
+            return
+        c = solution.coefficients
+        if self.warm_start:
+            self._point: DualPoint = solution.point
+        self.support_ = np.flatnonzero(c)
+        self.dual_coef_ = c[self.support_][None, :]
+        if self._kernel is None:
+            self.support_vectors_ = np.empty((0, 0))
+        else:
+            self.support_vectors_ = X[self.support_]
+        if isinstance(self.kernel, str) and self.kernel == "linear":
+            self.coef_ = as_rows(X).combine(c)[None, :]
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Score minus threshold of every row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to score; with ``kernel="precomputed"``, their kernel with every
+            training row. Kernel rows are scored in blocks of bounded memory.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Positive where the row ranks above the threshold.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=ROW_DTYPES, reset=False)
+        if "coef_" in vars(self):
+            return as_rows(X).scores(self.coef_[0]) - self._offset_
+        out = np.full(X.shape[0], -self._offset_)
+        if not len(self.support_):
+            return out
+        step = max(1, _BLOCK_BYTES // (8 * len(self.support_)))
+        for start in range(0, X.shape[0], step):
+            part = X[start : start + step]
+            if self._kernel is None:
+                block = part[:, self.support_]
+            else:
+                block = self._kernel(part, self.support_vectors_)
+            out[start : start + step] += block @ self.dual_coef_[0]
+        return out
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Label of every row: positive where the score exceeds the threshold.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to label.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels from ``classes_``.
+        """
+        scores = self.decision_function(X)
+        return self.classes_[(scores > 0.0).astype(np.intp)]
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Kernel rows and multipliers serve the next warm start, not a stored model.
+        state = dict(super().__getstate__())
+        for name in ("_rows", "_mark", "_point", "_start"):
+            state.pop(name, None)
+        return state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = not self._precomputed()
+        tags.input_tags.pairwise = self._precomputed()
+        return tags
+
+
+def merged(data: BinaryData) -> BinaryData:
+    """Return the data with identical rows of a class counted as one."""
+    weight = data.weight.copy()
+    positive = merge_duplicates(data.X, data.positive, weight)
+    negative = merge_duplicates(data.X, data.negative, weight)
+    return BinaryData(data.X, data.classes, positive, negative, weight)

@@ -1,0 +1,129 @@
+r"""The top of a two-class list with kernel scores.
+
+The problem and its dual are those of :mod:`shortlist.top.problem`, with
+
+.. math:: f(x) = \sum_i \alpha_i k(x_i, x) - \sum_j \beta_j k(x_j, x), \qquad
+          \|w\|^2 = \sum_i \alpha_i f(x_i) - \sum_j \beta_j f(x_j).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._losses import Loss
+from .._solver import WITHOUT_COUPLING
+from ..rows.cache import RowCache
+from ..rows.kernels import KernelMatrix
+from .problem import TopTerms
+from .thresholds import Threshold, TopMean
+
+
+@dataclass(frozen=True)
+class DualPoint:
+    """Dual variables of the positives and of the rows of the threshold."""
+
+    alpha: np.ndarray
+    beta: np.ndarray
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Both sides of the certificate at one dual point.
+
+    Attributes
+    ----------
+    primal, dual : float
+        The objectives; the dual is the best along the ray.
+    threshold : float
+        Threshold of the scores.
+    scale : float
+        Where on the ray the dual is best.
+    """
+
+    primal: float
+    dual: float
+    threshold: float
+    scale: float
+
+
+class KernelTopProblem(TopTerms):
+    """The terms with kernel scores.
+
+    Parameters
+    ----------
+    kernel : KernelMatrix
+        Entries of the kernel of the training rows.
+    positive, negative, weight, C, loss, threshold
+        As in :class:`~shortlist.top.problem.TopTerms`.
+    cache_bytes : int
+        Memory for kernel entries.
+    seed : int
+        Of the sample a solver may start from, or of its random steps.
+    start : DualPoint or None
+        Dual variables of an earlier fit on the same rows.
+    rows : RowCache or None
+        Kernel rows of that fit; a solver may leave its own here.
+    """
+
+    def __init__(
+        self,
+        kernel: KernelMatrix,
+        positive: np.ndarray,
+        negative: np.ndarray,
+        weight: np.ndarray,
+        C: float,
+        loss: Loss,
+        threshold: Threshold,
+        *,
+        cache_bytes: int,
+        seed: int = 0,
+        start: DualPoint | None = None,
+        rows: RowCache | None = None,
+    ) -> None:
+        super().__init__(positive, negative, weight, C, loss, threshold)
+        self.rows = rows
+        self.kernel = kernel
+        self.weight = weight
+        self.C = C
+        self.cache_bytes = cache_bytes
+        self.seed = seed
+        self.start = start
+
+    @property
+    def offers(self) -> frozenset[str]:
+        """Capabilities that solvers ask for."""
+        offers = {"kernel rows"}
+        if self.threshold.form(self.negative_weight) in ("open", "norm"):
+            offers.add(WITHOUT_COUPLING)
+        return frozenset(offers)
+
+
+def evaluate(terms: TopTerms, point: DualPoint, scores: np.ndarray) -> Evaluation:
+    """Evaluate primal and dual, given the scores of the rows that `terms` counts."""
+    positive_scores, negative_scores = scores[terms.positive], scores[terms.negative]
+    squared_norm = float(point.alpha @ positive_scores) - float(point.beta @ negative_scores)
+    squared_norm = max(squared_norm, 0.0)
+    t = terms.threshold.value(negative_scores, terms.negative_weight)
+    primal = 0.5 * squared_norm + terms.loss.total(t - positive_scores, terms.c)
+    penalty = terms.threshold.penalty(point.beta, terms.negative_weight)
+    ray = terms.dual_along_ray(point.alpha, squared_norm, penalty)
+    return Evaluation(primal, ray.value, t, ray.scale)
+
+
+def sparse_start(terms: TopTerms, nearness: np.ndarray) -> DualPoint:
+    """Uniform alpha; beta on the rows of the threshold nearest to the positives' mean.
+
+    Few rows define the top, and a start on all of them costs several times the steps;
+    beta = 0 is a singular point of the surrogate quantiles.
+    """
+    threshold = terms.threshold
+    mass = 2.0 * threshold.k if isinstance(threshold, TopMean) else threshold.mass
+    order = np.argsort(-nearness, kind="stable")
+    reach = np.searchsorted(np.cumsum(terms.negative_weight[order]), max(30.0, mass))
+    near = order[: int(reach) + 1]
+    alpha, beta = terms.c.copy(), np.zeros(len(terms.negative))
+    weight = terms.negative_weight[near]
+    beta[near] = weight * float(alpha.sum() / weight.sum())
+    return DualPoint(alpha, beta)

@@ -1,0 +1,175 @@
+"""The default solver of linear problems: interior-point Newton steps on a working set.
+
+Few negatives are at the top. The problem restricted to some of them is a relaxation,
+so its dual point is a lower bound of the whole problem, while one pass over all rows
+gives the primal value and the negatives that were missing. The restricted problem is
+solved only a little more accurately than the missing rows deserve, so that a dozen
+passes suffice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import linalg
+
+from ..certificate import Monitor
+from .interior_point import InteriorPoint
+from .quantile_interior import QuantileInteriorPoint
+from .solution import ScaledScores, Solution
+from .sweeps import Candidates, Start, Sweep, SweptProblem, Wanted
+from .thresholds import TopMean
+
+_START_ROWS = 500
+# A quantile counts many rows: it starts with as many as make this many numbers.
+_START_NUMBERS = 1_000_000
+# Steps shorter than this from the last model ask for larger products, a few times.
+_SHORT_STEP, _LOOSER, _MOST_LOOSER = 0.15, 5.0, 3
+_LONGEST_WAIT = 8
+_LARGE_EXCESS = 30.0
+_STALL = 60
+
+
+def newton(problem: SweptProblem, monitor: Monitor) -> Solution:
+    """Solve `problem` to the monitor's tolerance.
+
+    Parameters
+    ----------
+    problem : SweptProblem
+        Linear scores.
+    monitor : Monitor
+        Tolerance, limits and the record of the fit.
+
+    Returns
+    -------
+    Solution
+        The best model seen and the dual weights of its negatives.
+    """
+    at, working, good = _start(problem, monitor)
+    best = at if at.primal < problem.value_at_zero else _zero(problem)
+    method = InteriorPoint if isinstance(problem.threshold, TopMean) else QuantileInteriorPoint
+    point = method(problem, at.w, at.positive_scores, working)
+    dual = 0.0
+    if good is not None:
+        try:
+            with np.errstate(divide="raise", invalid="raise", over="raise"):
+                dual = point.settle(good)
+        except (FloatingPointError, ZeroDivisionError):
+            # Scores beyond double precision tell nothing of the multipliers.
+            point, good = method(problem, at.w, at.positive_scores, working), None
+    full_gap, since_pass, progress_at, wait = np.inf, 0, 0, 1
+    while True:
+        dual = max(dual, point.dual())
+        restricted_gap = min(point.primal(), best.primal) - dual
+        goal = max(0.3 * full_gap, 0.3 * monitor.tol * best.primal)
+        if restricted_gap <= goal or since_pass >= wait or monitor.exhausted():
+            most = max(_START_ROWS, len(point.working))
+            sweep = problem.sweep(point.w, Wanted(most, cut=point.cut, known=point.working))
+            at = _evaluate(problem, point.w, sweep)
+            monitor.passes += 1
+            since_pass = 0
+            if at.primal < best.primal:
+                best = at
+            if best.primal - dual < 0.9 * full_gap:
+                progress_at = monitor.iteration
+            full_gap = best.primal - dual
+            if monitor.check(best.primal, dual) or monitor.iteration - progress_at >= _STALL:
+                break
+            new = sweep.candidates()
+            del sweep  # it holds these rows as well, and they may be many
+            wait = min(2 * wait, _LONGEST_WAIT)
+            if len(new.position):
+                if float(new.scores.max()) - point.cut > _LARGE_EXCESS * point.slack:
+                    wait = 1
+                point.extend(new)
+                dual = max(dual, point.dual())
+            del new
+        try:
+            with np.errstate(divide="raise", invalid="raise", over="raise"):
+                length = point.step()
+                if length >= _SHORT_STEP or monitor.iteration >= _MOST_LOOSER:
+                    good = None
+                if good is not None:
+                    point.loosen(_LOOSER)
+        except (FloatingPointError, ZeroDivisionError, linalg.LinAlgError):
+            break  # beyond double precision: the certificate says how far it got
+        monitor.iteration += 1
+        since_pass += 1
+    top = problem.row_number(int(point.working[np.argmax(point.beta)]))
+    scale = 0.0 if best.scores is None else best.scores.largest
+    start = point.solution(best.w)
+    return Solution(best.w, best.t, best.primal, scale, top, best.scores, start)
+
+
+@dataclass(frozen=True)
+class _Point:
+    """A model and what a pass told about it."""
+
+    w: np.ndarray
+    positive_scores: np.ndarray
+    t: float
+    primal: float
+    scores: ScaledScores | None
+
+
+def _evaluate(problem: SweptProblem, w: np.ndarray, sweep: Sweep, length: float = 1.0) -> _Point:
+    """Return the model `length` times `w`, where `sweep` is of `w`."""
+    t = sweep.scores.threshold(length)
+    w, positive_scores = length * w, length * sweep.positive_scores
+    primal = problem.primal_at(w, positive_scores, t)
+    return _Point(w, positive_scores, t, primal, ScaledScores(sweep.scores, length))
+
+
+def _zero(problem: SweptProblem) -> _Point:
+    w = np.zeros(problem.n_features)
+    scores = np.zeros(len(problem.c))
+    return _Point(w, scores, problem.threshold_at_zero, problem.value_at_zero, None)
+
+
+def _start(problem: SweptProblem, monitor: Monitor) -> tuple[_Point, Candidates, Start | None]:
+    """Return a model, the highest rows of the threshold, and the solution it is from.
+
+    The last model where it is better than zero, else the difference of the class
+    means at the best of a few lengths.
+    """
+    monitor.passes += problem.start_passes + 1
+    wanted = _first_rows(problem)
+    if problem.start is not None:
+        sweep = problem.sweep(problem.start.w, wanted)
+        at = _evaluate(problem, problem.start.w, sweep)
+        if at.primal < problem.value_at_zero:
+            return at, _counting(problem, at, sweep), problem.start
+        monitor.passes += 1
+    w = problem.mean_difference()
+    sweep = problem.sweep(w, wanted)
+    longest = 2.0 * problem.value_at_zero
+    longest /= 1.0 + longest * float(w @ w)
+    lengths = [longest * shrink for shrink in (1.0, 0.3, 0.1, 0.03)]
+    at = min((_evaluate(problem, w, sweep, length) for length in lengths), key=lambda p: p.primal)
+    return at, _counting(problem, at, sweep), None
+
+
+def _first_rows(problem: SweptProblem) -> Wanted:
+    """Enough rows to start with: twice the weight of caps, most of what a quantile counts."""
+    count = max(_START_ROWS, min(problem.n_features, 2 * _START_ROWS))
+    if isinstance(problem.threshold, TopMean):
+        return Wanted(count, 2.0 * problem.threshold.k if problem.capped else 0.0)
+    return Wanted(max(count, _START_NUMBERS // problem.n_features))
+
+
+def _counting(problem: SweptProblem, at: _Point, sweep: Sweep) -> Candidates:
+    """Scores at the chosen length; of a quantile's rows those that count, or the highest."""
+    assert at.scores is not None
+    found = sweep.candidates()
+    found = replace(found, scores=at.scores.length * found.scores)
+    if isinstance(problem.threshold, TopMean) or len(found.scores) <= _START_ROWS:
+        return found
+    kept = found.scores > at.t - problem.threshold.shift
+    kept[np.argpartition(-found.scores, _START_ROWS)[:_START_ROWS]] = True
+    if kept.all():
+        return found
+    index = np.flatnonzero(kept)
+    return Candidates(
+        found.position[index], found.scores[index], found.weight[index], found.rows.take(index)
+    )

@@ -1,0 +1,214 @@
+r"""The top of a two-class list: problem, dual and feasible dual points.
+
+.. math:: P(w) = \tfrac12 \|w\|^2 + \sum_{i \in pos} c_i \, \ell(t - w \cdot x_i),
+          \qquad t = T(\{ w \cdot x_j : j \in neg \})
+
+.. math:: D(\alpha, \beta) = \textstyle\sum\alpha - \sum \frac{r}{2 c_i}\alpha_i^2
+          - \tfrac12 \| \sum\alpha_i x_i - \sum\beta_j x_j \|^2 - \psi(\beta),
+          \qquad \sum\alpha = \sum\beta, \; 0 \le \beta_j \le \pi_j \sum\beta
+
+Both sums run over the positives (:math:`\alpha`) and over the rows of the threshold
+(:math:`\beta`: the negatives, or every row); :math:`\psi` belongs to the threshold.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from .._losses import Loss
+from ..rows.operators import Rows
+from .sweeps import ArrayScores, Candidates, Start, Sweep, Wanted, highest
+from .thresholds import Threshold, TopMean
+
+
+@dataclass(frozen=True)
+class RayMaximum:
+    """Best dual value along the ray through a feasible point, and where it is."""
+
+    value: float
+    scale: float
+
+
+class TopObjective:
+    """Loss x threshold: both objectives, given scores.
+
+    Parameters
+    ----------
+    positive_weight : ndarray
+        Multiplicity of every row with a loss.
+    C : float
+        Weight of the loss against the norm.
+    loss : Loss
+        Loss of the positives.
+    threshold : Threshold
+        Threshold over the rows that rank.
+    threshold_at_zero : float
+        Threshold of the zero model.
+    """
+
+    def __init__(
+        self,
+        positive_weight: np.ndarray,
+        C: float,
+        loss: Loss,
+        threshold: Threshold,
+        threshold_at_zero: float,
+    ) -> None:
+        self.positive_weight = positive_weight
+        self.c = C * positive_weight
+        self.loss = loss
+        self.threshold = threshold
+        self.threshold_at_zero = threshold_at_zero
+
+    @property
+    def value_at_zero(self) -> float:
+        """Primal value of the zero model."""
+        return self.loss.total(np.full(len(self.c), self.threshold_at_zero), self.c)
+
+    def primal_at(self, w: np.ndarray, positive_scores: np.ndarray, t: float) -> float:
+        """Primal value of `w` for a known threshold."""
+        return 0.5 * float(w @ w) + self.loss.total(t - positive_scores, self.c)
+
+    def dual_along_ray(self, alpha: np.ndarray, squared_norm: float, penalty: float) -> RayMaximum:
+        """Maximise the dual along the ray of a feasible point, given its psi."""
+        linear = float(alpha.sum()) - penalty
+        quadratic = 0.5 * self.loss.ridge * float((alpha / self.c) @ alpha) + 0.5 * squared_norm
+        if linear <= 0.0:
+            return RayMaximum(0.0, 0.0)
+        scale = linear / (2.0 * quadratic) if quadratic > 0.0 else np.inf
+        if self.loss.bounded:
+            scale = min(scale, 1.0 / float((alpha / self.c).max()))
+        return RayMaximum(scale * linear - scale * scale * quadratic, scale)
+
+    def dual_ray(self, alpha: np.ndarray, w: np.ndarray, penalty: float = 0.0) -> RayMaximum:
+        """Maximise the dual along the ray of a feasible point whose model is `w`."""
+        return self.dual_along_ray(alpha, float(w @ w), penalty)
+
+
+class TopTerms(TopObjective):
+    """The objective over rows that are all at hand, however their scores come about.
+
+    Parameters
+    ----------
+    positive : ndarray of int
+        Rows with a loss.
+    negative : ndarray of int
+        Rows of the threshold: the negatives, or every row. Rows of weight zero are
+        in neither.
+    weight : ndarray
+        Multiplicity of every row.
+    C, loss, threshold
+        As in :class:`TopObjective`.
+    """
+
+    def __init__(
+        self,
+        positive: np.ndarray,
+        negative: np.ndarray,
+        weight: np.ndarray,
+        C: float,
+        loss: Loss,
+        threshold: Threshold,
+    ) -> None:
+        self.positive = positive
+        self.negative = negative
+        self.negative_weight = weight[negative]
+        at_zero = threshold.value(np.zeros(len(negative)), self.negative_weight)
+        super().__init__(weight[positive], C, loss, threshold, at_zero)
+        self.cap = threshold.caps(self.negative_weight)
+
+
+class TopProblem(TopTerms):
+    """The terms with linear scores.
+
+    Parameters
+    ----------
+    rows : Rows
+        All training rows, both classes.
+    positive, negative, weight, C, loss, threshold
+        As in :class:`TopTerms`.
+
+    Attributes
+    ----------
+    start : Start or None
+        A solution to start from, where there is one.
+    """
+
+    def __init__(
+        self,
+        rows: Rows,
+        positive: np.ndarray,
+        negative: np.ndarray,
+        weight: np.ndarray,
+        C: float,
+        loss: Loss,
+        threshold: Threshold,
+    ) -> None:
+        super().__init__(positive, negative, weight, C, loss, threshold)
+        self.rows = rows
+        self.n_features = rows.n_features
+        self.capped = self.cap is not None
+        self.start_passes = 1
+        self.start: Start | None = None
+
+    @cached_property
+    def positives(self) -> Rows:
+        """The rows with a loss."""
+        return self.rows.take(self.positive)
+
+    @property
+    def offers(self) -> frozenset[str]:
+        """Capabilities that solvers ask for."""
+        offers = {"working set of linear rows"}
+        if isinstance(self.threshold, TopMean):
+            offers.add("dual projection")
+        return frozenset(offers)
+
+    def split_scores(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Score every row once; return the positives' and the negatives' scores."""
+        scores = self.rows.scores(w)
+        return scores[self.positive], scores[self.negative]
+
+    def signed_sum(self, alpha: np.ndarray, beta: np.ndarray) -> np.ndarray:
+        """Return the model of a dual point, sum of alpha x minus sum of beta x."""
+        v = np.zeros(self.rows.n_rows)
+        v[self.positive] = alpha
+        v[self.negative] -= beta
+        return self.rows.combine(v)
+
+    def primal(
+        self, w: np.ndarray, positive_scores: np.ndarray, negative_scores: np.ndarray
+    ) -> tuple[float, float]:
+        """Return the primal value of `w` and its threshold, given all scores."""
+        t = self.threshold.value(negative_scores, self.negative_weight)
+        return self.primal_at(w, positive_scores, t), t
+
+    def mean_difference(self) -> np.ndarray:
+        """Mean of the positives minus mean of the rows of the threshold."""
+        return self.signed_sum(
+            self.positive_weight / self.positive_weight.sum(),
+            self.negative_weight / self.negative_weight.sum(),
+        )
+
+    def sweep(self, w: np.ndarray, wanted: Wanted) -> Sweep:
+        """Score every row once."""
+        positive_scores, scores = self.split_scores(w)
+
+        def candidates() -> Candidates:
+            new = scores > wanted.cut
+            new[wanted.known] = False
+            position = np.flatnonzero(new)
+            weight = self.negative_weight[position]
+            position = position[highest(scores[position], weight, wanted)]
+            rows = self.rows.take(self.negative[position])
+            return Candidates(position, scores[position], self.negative_weight[position], rows)
+
+        ranked = ArrayScores(scores, self.negative_weight, self.threshold)
+        return Sweep(positive_scores, ranked, candidates)
+
+    def row_number(self, position: int) -> int:
+        """Return the number of a candidate among the training rows."""
+        return int(self.negative[position])

@@ -1,0 +1,112 @@
+"""What a solver hands back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .kernel_problem import DualPoint, Evaluation, KernelTopProblem
+from .sweeps import Scores, Start
+
+
+@dataclass(frozen=True)
+class ScaledScores:
+    """Scores of a pass, for a model `length` times as long as the one it scored."""
+
+    scores: Scores
+    length: float = 1.0
+
+    @property
+    def largest(self) -> float:
+        """Largest absolute score."""
+        return self.length * self.scores.largest
+
+    def cut(self, mass: float, highest: float) -> float:
+        """Return the empirical cut."""
+        return self.length * self.scores.cut(mass, highest / self.length)
+
+
+@dataclass
+class Solution:
+    """A model with its threshold.
+
+    Attributes
+    ----------
+    w : ndarray
+        Weights of the features.
+    threshold : float
+        Threshold of the negatives' scores under `w`.
+    primal : float
+        Its objective.
+    score_scale : float
+        Largest absolute score of a negative.
+    top_negative : int
+        Row with the largest dual weight among the negatives, -1 if unknown.
+    scores : ScaledScores or None
+        Scores of the rows of the threshold; None for the zero model or if not kept.
+    start : Start or None
+        What a later fit may start from, beside the model.
+    """
+
+    w: np.ndarray
+    threshold: float
+    primal: float
+    score_scale: float = 0.0
+    top_negative: int = -1
+    scores: ScaledScores | None = None
+    start: Start | None = None
+
+
+@dataclass
+class KernelSolution:
+    """A kernel model with its threshold and dual point.
+
+    Attributes
+    ----------
+    coefficients : ndarray
+        One per training row, alpha minus beta.
+    scores : ndarray
+        One per training row; undefined for rows of weight zero.
+    threshold : float
+        Threshold of the training scores.
+    primal : float
+        Its objective.
+    score_scale : float
+        Largest absolute score of a row of the threshold, raised by the rounding of a
+        float32 kernel over that of float64.
+    point : DualPoint
+        The dual variables.
+    top_negative : int
+        Row with the largest dual weight among those of the threshold.
+    """
+
+    coefficients: np.ndarray
+    scores: np.ndarray
+    threshold: float
+    primal: float
+    score_scale: float
+    point: DualPoint
+    top_negative: int
+
+    @classmethod
+    def of(
+        cls,
+        problem: KernelTopProblem,
+        point: DualPoint,
+        evaluation: Evaluation,
+        scores: np.ndarray,
+    ) -> KernelSolution:
+        """Make the model of a dual point; the zero model where that is better."""
+        top = int(problem.negative[np.argmax(point.beta)])
+        c = np.zeros(problem.kernel.n_rows)
+        # Coefficients may also cancel to a zero model, up to rounding.
+        if problem.value_at_zero <= evaluation.primal * (1.0 + 1e-12):
+            t = problem.threshold_at_zero
+            return cls(c, np.zeros_like(c), t, problem.value_at_zero, 0.0, point, top)
+        c[problem.positive] += point.alpha
+        c[problem.negative] -= point.beta
+        scale = float(np.abs(scores[problem.negative]).max())
+        if problem.kernel.dtype == np.float32:
+            scale *= 1e5
+        return cls(c, scores, evaluation.threshold, evaluation.primal, scale, point, top)

@@ -1,0 +1,1 @@
+"""TopPush and PatMat on rows that are read block by block."""

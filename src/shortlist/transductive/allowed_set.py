@@ -1,0 +1,128 @@
+"""The budgeted SVM for a fixed set of allowed candidates, re-solved as the set changes.
+
+Allowing a candidate moves its multiplier to zero, forbidding one lets it grow; all
+other multipliers follow, so an exchange costs a few pivots instead of a fresh
+quadratic programme. See ``_core/active_set.hpp`` for the method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from .problem import BudgetedSVM
+from .solution import Solution
+
+# Far more than a fit needs; only a numerical accident comes here.
+_PIVOTS_PER_ROW = 50
+_PIVOTS_AT_A_TIME = 2000
+_ABOVE_CEILING, _OUT_OF_PIVOTS = 1, 2
+
+
+class AllowedSet:
+    """A set of allowed candidates with the optimal model for it.
+
+    Starts at the plain SVM: every candidate is allowed.
+
+    Parameters
+    ----------
+    problem : BudgetedSVM
+        Training rows, candidates and budget.
+    stop : callable or None
+        Asked now and then; a true answer ends an optimisation before its optimum.
+    """
+
+    def __init__(self, problem: BudgetedSVM, stop: Callable[[], bool] | None = None) -> None:
+        self.problem = problem
+        self.allowed = np.ones(problem.n_candidates, dtype=bool)
+        self._qp = problem.active_set()
+        self._stop = stop
+        self._max_pivots = 10_000 + _PIVOTS_PER_ROW * (problem.n_training + problem.n_candidates)
+        self.optimise()
+        self.relaxed_bound = self._qp.value
+        self.relaxed_work = self._qp.work
+
+    @property
+    def value(self) -> float:
+        """Lower bound of the objective for the allowed set, tight at its optimum."""
+        return self._qp.value
+
+    @property
+    def work(self) -> float:
+        """Multiplications so far, about: a clock that is the same on every machine."""
+        return self._qp.work
+
+    def allow(self, *candidates: int) -> None:
+        """Let candidates be positive; the model stays optimal for the rows that count."""
+        for j in candidates:
+            self._qp.release(self.problem.n_training + int(j))
+            self.allowed[j] = True
+
+    def forbid(self, *candidates: int) -> None:
+        """Hold candidates at or below zero from the next `optimise` on."""
+        for j in candidates:
+            self._qp.bound(self.problem.n_training + int(j), np.inf)
+            self.allowed[j] = False
+
+    def become(self, allowed: np.ndarray) -> None:
+        """Change to another allowed set and optimise."""
+        self.allow(*np.flatnonzero(allowed & ~self.allowed))
+        self.forbid(*np.flatnonzero(~allowed & self.allowed))
+        self.optimise()
+
+    def optimise(self, ceiling: float = np.inf) -> bool:
+        """Find the best model; False if its objective certainly exceeds `ceiling`."""
+        for _ in range(0, self._max_pivots, _PIVOTS_AT_A_TIME):
+            status = self._qp.optimise(ceiling, _PIVOTS_AT_A_TIME)
+            if status != _OUT_OF_PIVOTS or (self._stop is not None and self._stop()):
+                break
+        return status != _ABOVE_CEILING
+
+    def save(self) -> None:
+        """Remember the set and its model."""
+        self._qp.save()
+        self._saved = self.allowed.copy()
+
+    def restore(self) -> None:
+        """Go back to what was saved."""
+        self._qp.restore()
+        self.allowed[:] = self._saved
+
+    def scores(self) -> np.ndarray:
+        """Scores of the candidates."""
+        return self.problem.split_scores(self._qp.weights(), self._qp.intercept)[1]
+
+    def multipliers(self) -> np.ndarray:
+        """How much the objective gains per unit of score granted to each candidate."""
+        return self._qp.multipliers()[self.problem.n_training :]
+
+    def solution(self) -> Solution:
+        """Return the current model, its intercept lowered where rounding asks for it."""
+        w, b = self._qp.weights(), self._qp.intercept
+        b, objective = self.problem.lowered(w, b, self.allowed)
+        return Solution(w=w, threshold=-b, primal=objective)
+
+    def relaxed_is_feasible(self) -> bool:
+        """Whether the plain SVM keeps the budget, and so solves the problem.
+
+        Its positive candidates become the allowed set if so.
+        """
+        scores = self.scores()
+        if not self.problem.fits(scores > 0.0):
+            return False
+        self.become(self.problem.best(scores))
+        return True
+
+
+def thresholded(problem: BudgetedSVM, state: AllowedSet) -> Solution:
+    """Return the plain SVM of `state` with its intercept lowered to the budget."""
+    plain = state.solution()
+    return moved(problem, plain.w, -plain.threshold)
+
+
+def moved(problem: BudgetedSVM, w: np.ndarray, b: float) -> Solution:
+    """Return the model with its intercept lowered to the budget."""
+    allowed = problem.best(problem.split_scores(w, b)[1])
+    b, objective = problem.lowered(w, b, allowed)
+    return Solution(w=w, threshold=-b, primal=objective)

@@ -1,0 +1,164 @@
+"""Float32 Gaussian blocks, and the matrices and scores built from kernel blocks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import pairwise
+
+from shortlist import _core
+from shortlist._losses import LOSSES
+from shortlist.rows.cache import RowCache
+from shortlist.rows.gaussian import GaussianBlocks
+from shortlist.rows.kernels import KernelMatrix, kernel_function, rbf_kernel
+from shortlist.top.problem import TopTerms
+from shortlist.top.thresholds import SurrogateQuantile, TopMean
+from shortlist.top.wide import wide_scores, widen
+from shortlist.top.working_set import square
+
+
+def test_exponential():
+    """Every argument that a block can meet, against float64."""
+    x = np.concatenate([-np.geomspace(1e-12, 86.9, 50_001), [0.0]]).astype(np.float32)
+    out = np.empty((1, len(x)), dtype=np.float32)
+    zero = np.zeros(len(x), dtype=np.float32)
+    _core.gaussian_entries(x[None], zero[:1], zero, out, np.zeros(1, dtype=np.int64), 0)
+    np.testing.assert_allclose(out[0], np.exp(x.astype(np.float64)), rtol=3e-7)
+    assert out[0, -1] == 1.0
+
+
+def test_far_rows_and_rounding_above_zero():
+    """Far apart is zero in effect, however far; rounding never lifts an entry above 1."""
+    x = np.array([[-88.0, -1e4, -1e30, 1e-3]], dtype=np.float32)
+    out = np.empty((1, 4), dtype=np.float32)
+    zero = np.zeros(4, dtype=np.float32)
+    _core.gaussian_entries(x, zero[:1], zero, out, np.zeros(1, dtype=np.int64), 0)
+    assert (out[0, :3] >= 0.0).all()
+    assert (out[0, :3] < 1e-37).all()
+    assert out[0, 3] == 1.0
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 999),
+    n=st.integers(1, 40),
+    d=st.integers(1, 20),
+    scale=st.sampled_from([1e-6, 1.0, 1e4]),
+    offset=st.sampled_from([0.0, 10.0]),
+)
+def test_blocks(seed, n, d, scale, offset):
+    """Any rows, repeated or not, written anywhere, against scikit-learn in float64."""
+    rng = np.random.default_rng(seed)
+    X = (scale * (offset + rng.standard_normal((n, d)))).astype(np.float32)
+    gamma = 1.0 / (d * scale**2)
+    rows, columns = rng.integers(0, n, 7), rng.integers(0, n, 5)
+    out = np.full((9, 8), -1.0, dtype=np.float32)
+    slots = rng.permutation(9)[:7]
+    GaussianBlocks(X, X, gamma).fill(rows, columns, out, slots, 2)
+    wide = X.astype(np.float64)
+    expected = np.full((9, 8), -1.0)
+    expected[slots, 2:7] = pairwise.rbf_kernel(wide[rows], wide[columns], gamma=gamma)
+    np.testing.assert_allclose(out, expected, atol=2e-5)
+
+
+def test_several_tiles():
+    """More rows and columns than one product takes."""
+    rng = np.random.default_rng(0)
+    X, Y = (rng.standard_normal((n, 3)).astype(np.float32) for n in (1100, 2100))
+    K = pairwise.rbf_kernel(X.astype(float), Y.astype(float), gamma=0.2)
+    np.testing.assert_allclose(rbf_kernel(X, Y, gamma=0.2), K, atol=1e-5)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_huge_rows(order):
+    """Squares beyond float32 do not become undefined entries."""
+    X = np.array([[1e25, 0.0], [-1e25, 1.0], [1e25, 0.0]], dtype=np.float32, order=order)
+    kernel = KernelMatrix(X, kernel_function("rbf", X, gamma=1.0))
+    block = kernel.block(np.arange(3), np.arange(3))
+    np.testing.assert_array_equal(block, [[1, 0, 1], [0, 1, 0], [1, 0, 1]])
+
+
+def test_misfitting_sizes():
+    X = np.zeros((3, 2), dtype=np.float32)
+    with pytest.raises(ValueError, match="centred_rows: array sizes"):
+        _core.centred_rows(X, np.arange(2), X[0], X)
+    with pytest.raises(ValueError, match="gaussian_entries: array sizes"):
+        _core.gaussian_entries(X, X[0], X[0], X, np.arange(3), 0)
+    with pytest.raises(ValueError, match="mirror: array sizes"):
+        _core.mirror(X, X, np.arange(3), np.arange(3))
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 999), slots=st.integers(0, 14), dtype=st.sampled_from(["f4", "f8"]))
+def test_square(seed, slots, dtype):
+    """Whatever the cache holds, the matrix is that of its rows."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((14, 3)).astype(dtype)
+    kernel = KernelMatrix(X, kernel_function("rbf", X, gamma=0.5))
+    order = rng.permutation(14)
+    K = pairwise.rbf_kernel(X.astype(float), gamma=0.5)[np.ix_(order, order)]
+    cache = RowCache(kernel, order, slots * 14 * kernel.dtype.itemsize)
+    for length in (8, 8, 14, 14):
+        some = rng.choice(length, rng.integers(0, length + 1), replace=False)
+        cache.add_to([np.zeros(length)], some, [np.ones(len(some))])
+        rows = rng.choice(length, rng.integers(1, length + 1), replace=False)
+        out = square(cache, rows, length)
+        np.testing.assert_allclose(out, K[np.ix_(rows, rows)], atol=1e-5)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    seed=st.integers(0, 999),
+    threshold=st.sampled_from(["max", "mean", "squared_hinge", "hinge"]),
+)
+def test_wide_scores(seed, threshold):
+    """Both objectives of rounded scores become those of exact ones."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(4, 30))
+    X = rng.standard_normal((n, 3)).astype(np.float32)
+    kernel = KernelMatrix(X, kernel_function("rbf", X, gamma=0.5))
+    order = rng.permutation(n)
+    c = rng.standard_normal(n) * (rng.random(n) < 0.5)
+    exact = pairwise.rbf_kernel(X.astype(float), gamma=0.5)[np.ix_(order, order)] @ c
+    every = np.arange(n)
+    np.testing.assert_allclose(wide_scores(kernel, order, every, every, c), exact, atol=1e-12)
+    chosen = {
+        "max": TopMean(1.0),
+        "mean": TopMean(2.0),
+        "squared_hinge": SurrogateQuantile(LOSSES["squared_hinge"], 1.0, 0.7),
+        "hinge": SurrogateQuantile(LOSSES["hinge"], 1.0, 0.7),
+    }[threshold]
+    loss = LOSSES["squared_hinge"]
+    terms = TopTerms(every[: n // 2], every[n // 2 :], np.ones(n), 1.0, loss, chosen)
+    scores = exact + 1e-4 * rng.standard_normal(n)
+    widen(kernel, order, terms, c, scores)
+    t = chosen.value(scores[terms.negative], terms.negative_weight)
+    assert t == pytest.approx(chosen.value(exact[terms.negative], terms.negative_weight), abs=1e-10)
+    assert loss.total(t - scores[terms.positive], terms.c) == pytest.approx(
+        loss.total(t - exact[terms.positive], terms.c), abs=1e-9
+    )
+    np.testing.assert_allclose(scores[c != 0.0], exact[c != 0.0], atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["squared_hinge", "hinge"])
+def test_slopes_and_shares(name):
+    """Derivatives of the loss and of the surrogate threshold, by finite differences."""
+    rng = np.random.default_rng(3)
+    loss, h = LOSSES[name], 1e-7
+    z, weight = 2.0 * rng.standard_normal(9), 0.5 + rng.random(9)
+    numeric = [
+        (loss.total(z + h * unit, weight) - loss.total(z - h * unit, weight)) / (2.0 * h)
+        for unit in np.eye(9)
+    ]
+    np.testing.assert_allclose(loss.slopes(z, weight), numeric, atol=1e-6)
+    if name == "hinge":
+        return
+    threshold = SurrogateQuantile(loss, 2.0, 1.3)
+    t = threshold.value(z, weight)
+    numeric = [
+        (threshold.value(z + h * unit, weight) - threshold.value(z - h * unit, weight)) / (2.0 * h)
+        for unit in np.eye(9)
+    ]
+    np.testing.assert_allclose(threshold.shares(z, weight, t), numeric, atol=1e-6)

@@ -6,7 +6,11 @@ problem, :func:`solve`, store what came back.
 
 from __future__ import annotations
 
+import copy
+import functools
+import sys
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +25,9 @@ from .certificate import Certificate, Monitor
 from .rows.duplicates import merge_duplicates
 
 ROW_DTYPES = (np.float64, np.float32)
+_PACKAGE = __name__.partition(".")[0]
+# What scikit-learn keeps on an estimator beside its parameters: requests for metadata.
+_NOT_LEARNED = ("_metadata_request", "_sklearn_output_config")
 
 
 @dataclass(frozen=True)
@@ -134,15 +141,66 @@ def solve(
         callback=estimator.callback,
     )
     solution = solver.run(problem, monitor, **options)
-    certificate = monitor.certificate()
+    if monitor.proof is not None or solution is None:
+        solution, certificate = monitor.conclude()
+    else:
+        certificate = monitor.certificate()  # a solver that does not prove yet
     if certificate.status not in ("converged", "local"):
         warnings.warn(
             f"{type(estimator).__name__}(solver={solver.name!r}) ended with status "
             f"{certificate.status!r} at a relative duality gap of "
             f"{certificate.relative_gap:.2e}, tol={estimator.tol:g}: the objective may be "
             f"up to {100 * certificate.relative_gap:.2g} % above the optimum. "
-            "Raise max_iter or time_limit, raise tol, or scale the features.",
+            f"{_advice(certificate)}",
             ConvergenceWarning,
-            stacklevel=4,
+            stacklevel=_outside(),
         )
     return solution, certificate, monitor.iteration
+
+
+def _advice(certificate: Certificate) -> str:
+    if certificate.status == "stopped":
+        return "The callback ended it."
+    if certificate.status == "max_iter":
+        return "Raise max_iter, raise tol, or scale the features."
+    if certificate.status == "time_limit":
+        return "Raise time_limit, raise tol, or scale the features."
+    if certificate.rounding > 0.5 * certificate.gap:
+        return (
+            "Rounding allows no better proof on these numbers: scale the features, move them "
+            "closer to zero, use float64, or raise tol."
+        )
+    return "More iterations would not help: scale the features, lower C, or raise tol."
+
+
+def _outside() -> int:
+    """Return the stack level of the first caller that is not part of the package."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_PACKAGE):
+        level, frame = level + 1, frame.f_back
+    return level
+
+
+def atomic(fit: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a ``fit`` all or nothing.
+
+    It runs on a copy of the estimator that holds the parameters only. What the copy learned
+    replaces all that the estimator had learned, at once, when the fit has succeeded; a fit
+    that fails or is interrupted leaves the estimator as it was. The copy finds what was
+    learned before, for a warm start, in ``self._previous``.
+    """
+
+    @functools.wraps(fit)
+    def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
+        learner = copy.copy(self)
+        kept = {*self.get_params(deep=False), *_NOT_LEARNED}
+        for name in [name for name in vars(learner) if name not in kept]:
+            delattr(learner, name)
+        learner._previous = dict(vars(self))
+        fit(learner, *args, **kwargs)
+        del learner._previous
+        vars(self).clear()
+        vars(self).update(vars(learner))
+        return self
+
+    return wrapper

@@ -5,15 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
-Status = Literal["converged", "max_iter", "time_limit", "stopped", "local"]
+Status = Literal["converged", "max_iter", "time_limit", "stalled", "stopped", "local"]
 
 _TINY = np.finfo(np.float64).tiny
 # At an exact optimum the two values may cross by rounding; by more would be a bug.
 _ROUNDING = 1e-12
+# How much closer a claim must come after one that failed, and how many may fail.
+_SHARPER, _PATIENCE = 0.3, 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,15 +105,18 @@ class Certificate:
     ----------
     primal, dual : float
         Objective values.
-    status : {"converged", "max_iter", "time_limit", "stopped", "local"}
-        Why the solver ended. ``"stopped"``: the callback asked for it.
-        ``"local"``: the problem is not convex, no bound is claimed.
+    status : {"converged", "max_iter", "time_limit", "stalled", "stopped", "local"}
+        Why the solver ended. ``"stalled"``: it cannot come closer, often because of
+        rounding. ``"stopped"``: the callback asked for it. ``"local"``: the problem is not
+        convex, no bound is claimed.
     tol : float
         The relative gap that was asked for.
     passes : int
         Full passes over the training rows.
+    rounding : float
+        Bound of the rounding errors in both values; `dual` is already lowered by it.
     trace : Trace
-        Every check on the way.
+        Every check on the way, as the solver saw it; the last one is proved.
 
     Examples
     --------
@@ -126,6 +131,7 @@ class Certificate:
     status: Status
     tol: float
     passes: int = 0
+    rounding: float = 0.0
     trace: Trace = field(default_factory=Trace, repr=False)
 
     @property
@@ -139,12 +145,48 @@ class Certificate:
         return self.gap / max(abs(self.primal), _TINY)
 
 
-class Monitor:
-    """Collects checks, prints them, calls back, and says when to stop.
+class CertificateError(RuntimeError):
+    """Primal and dual crossed by more than rounding: a defect of the solver or its proof."""
 
-    A solver calls :meth:`check` with its current primal and dual value each time
-    it has evaluated both; ``True`` means stop. The best value of each side is
-    kept, because both are valid bounds wherever they were found.
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    r"""Bounds that were checked, and the model they belong to.
+
+    Whoever makes one vouches for three things, all computed in float64 from the model and
+    the dual point themselves, not from a solver's running sums: `primal` is the objective
+    of `solution` as it will be returned, `dual` is the objective of a feasible dual point,
+    and together they are off by at most `rounding`:
+    :math:`D - r \le P^\star \le P + r`.
+
+    Attributes
+    ----------
+    solution : object
+        What the estimator returns if this is the best proof.
+    primal, dual : float
+        Objective values.
+    rounding : float
+        Bound of the rounding errors of both, added up.
+    """
+
+    solution: Any
+    primal: float
+    dual: float
+    rounding: float = 0.0
+
+
+Prover = Callable[[], Proof]
+
+
+class Monitor:
+    """Collects checks, prints them, calls back, says when to stop, and asks for proofs.
+
+    A solver calls :meth:`check` with its current primal and dual value each time it has
+    evaluated both, and with a function that proves them; ``True`` means stop. What the
+    solver says is a claim: it goes to the trace and decides when a proof is worth its
+    time. Only proofs enter the certificate, and the model that is returned is the one that
+    was proved. A claim that its proof does not bear out makes the solver go on, towards a
+    smaller :attr:`goal`; after some of these the fit has stalled.
 
     Parameters
     ----------
@@ -158,6 +200,19 @@ class Monitor:
         1 prints one line per check.
     callback : callable or None
         Receives each :class:`Check`; a true return value stops the fit.
+
+    Attributes
+    ----------
+    goal : float
+        Relative gap that the next claim must reach to be put to the proof: `tol`, and less
+        after a claim that failed.
+    refuted : int
+        Claims that failed.
+    reserve : float
+        Seconds that the last proof will take, as far as the solver knows: the time limit
+        is met with it.
+    proof : Proof or None
+        The best model that was proved.
     """
 
     def __init__(
@@ -169,6 +224,7 @@ class Monitor:
         callback: Callable[[Check], object] | None = None,
     ) -> None:
         self.tol = tol
+        self.goal = tol
         self.max_iter = max_iter
         self.time_limit = time_limit
         self.verbose = verbose
@@ -177,7 +233,12 @@ class Monitor:
         self.dual = -np.inf
         self.iteration = 0
         self.passes = 0
+        self.refuted = 0
+        self.reserve = 0.0
         self.status: Status | None = None
+        self.proof: Proof | None = None
+        self._lower = -np.inf
+        self._prove: Prover | None = None
         self._checks: list[Check] = []
         self._start = time.perf_counter()
 
@@ -188,25 +249,96 @@ class Monitor:
 
     @property
     def relative_gap(self) -> float:
-        """Relative gap between the best values so far."""
-        if not np.isfinite(self.primal) or not np.isfinite(self.dual):
-            return np.inf
-        return (self.primal - self.dual) / max(abs(self.primal), _TINY)
+        """Relative gap between the best claims so far."""
+        return _relative(self.primal, self.dual)
+
+    @property
+    def proved_gap(self) -> float:
+        """Relative gap between the best proofs so far."""
+        return np.inf if self.proof is None else _relative(self.proof.primal, self._lower)
 
     def exhausted(self) -> bool:
         """Whether the iteration or time budget is spent; records which."""
         if self.iteration >= self.max_iter:
             self.status = "max_iter"
-        elif self.time_limit is not None and self.seconds >= self.time_limit:
+        elif self.time_limit is not None and self.seconds + self.reserve >= self.time_limit:
             self.status = "time_limit"
         return self.status is not None
 
-    def check(self, primal: float, dual: float) -> bool:
+    def check(self, primal: float, dual: float, prove: Prover | None = None) -> bool:
         """Record one evaluation; return whether the solver should stop."""
         self.primal = min(self.primal, float(primal))
         self.dual = max(self.dual, float(dual))
+        self._prove = prove
         if 0.0 < self.dual - self.primal <= _ROUNDING * abs(self.primal):
             self.dual = self.primal
+        if self.relative_gap <= self.goal:
+            if prove is None:
+                self.status = "converged"  # a solver that does not prove yet
+            else:
+                self.settle()
+        record = self._record()
+        if self.callback is not None and self.callback(record) and self.status is None:
+            self.status = "stopped"
+        return self.status is not None or self.exhausted()
+
+    def settle(self) -> None:
+        """Put the last claim to the proof: converged, or on to a smaller goal."""
+        assert self._prove is not None
+        before = self.proved_gap
+        self.accept(self._prove())
+        assert self.proof is not None
+        self._prove = None
+        if self.proved_gap <= self.tol:
+            self.status = "converged"
+        else:
+            self.refuted += 1
+            self.goal *= _SHARPER
+            if self.refuted >= _PATIENCE and self.proved_gap > 0.9 * before:
+                self.status = "stalled"
+        self.primal, self.dual = self.proof.primal, self._lower
+
+    def accept(self, proof: Proof) -> None:
+        """Take in a proof: its bound, and its model where that is the best."""
+        if not np.isfinite(proof.primal) or np.isnan(proof.rounding):
+            return
+        lower = proof.dual - proof.rounding
+        if np.isfinite(lower):
+            self._lower = max(self._lower, lower)
+        if self.proof is None or proof.primal < self.proof.primal:
+            self.proof = proof
+        crossed = self._lower - self.proof.primal
+        if crossed > max(self.proof.rounding, proof.rounding, _ROUNDING * abs(proof.primal)):
+            raise CertificateError(
+                f"A lower bound of {self._lower!r} was proved and a model of objective "
+                f"{self.proof.primal!r}: one of the proofs is wrong. Please report this with "
+                "the data."
+            )
+        self._lower = min(self._lower, self.proof.primal)
+
+    def stall(self) -> None:
+        """End the fit: the solver cannot come closer."""
+        if self.status is None:
+            self.status = "stalled"
+
+    def conclude(self) -> tuple[Any, Certificate]:
+        """Return the proved model and its certificate, whatever ended the fit."""
+        if self._prove is not None:
+            self.accept(self._prove())
+            self._prove = None
+        if self.proof is None:
+            raise CertificateError("The solver ended without a model that could be proved.")
+        if self.proved_gap <= self.tol:
+            self.status = "converged"
+        elif self.status in (None, "converged"):
+            self.status = "stalled"
+        self.primal, self.dual = self.proof.primal, self._lower
+        last = self._checks[-1] if self._checks else None
+        if last is None or (last.primal, last.dual) != (self.primal, self.dual):
+            self._record()
+        return self.proof.solution, self.certificate()
+
+    def _record(self) -> Check:
         record = Check(self.seconds, self.iteration, self.primal, self.dual)
         self._checks.append(record)
         if self.verbose:
@@ -217,15 +349,7 @@ class Monitor:
                 f"{record.dual:15.8g} {record.relative_gap:9.2e}",
                 flush=True,
             )
-        if self.relative_gap <= self.tol:
-            self.status = "converged"
-        elif self.callback is not None and self.callback(record):
-            self.status = "stopped"
-        elif not self.exhausted():
-            return False
-        if self.callback is not None and self.status == "converged":
-            self.callback(record)
-        return True
+        return record
 
     def certificate(self) -> Certificate:
         """Freeze what was recorded into a :class:`Certificate`."""
@@ -235,5 +359,12 @@ class Monitor:
             status=self.status or "max_iter",
             tol=self.tol,
             passes=self.passes,
+            rounding=0.0 if self.proof is None else self.proof.rounding,
             trace=Trace(tuple(self._checks)),
         )
+
+
+def _relative(primal: float, dual: float) -> float:
+    if not np.isfinite(primal) or not np.isfinite(dual):
+        return np.inf
+    return (primal - dual) / max(abs(primal), _TINY)

@@ -17,7 +17,15 @@ import pandas as pd
 
 from ._cells import is_blank, printable
 from ._dates import DAY_FIRST, MONTH_FIRST, look_at_dates, read_date
-from ._numbers import COMMA, POINT, NumberColumn, find_sentinel, look_at_numbers, read_number
+from ._numbers import (
+    COMMA,
+    POINT,
+    NumberColumn,
+    currency,
+    find_sentinel,
+    look_at_numbers,
+    read_number,
+)
 from ._tables import TableError
 
 NUMBER, DATE, CATEGORY, TEXT = "number", "date", "category", "text"
@@ -348,7 +356,7 @@ class _Look:
             words.append("decimal point" if reading == POINT else "decimal comma")
         if found.marks:
             words.append(f"without {' '.join(found.marks[:3])}")
-        money = [mark for mark in found.marks if mark not in "%‰"]
+        money = list(dict.fromkeys(currency(m) for m in found.marks if m not in "%‰"))
         if len(money) > 1:
             notes.append(f"holds {' and '.join(money[:4])}, which are not told apart")
         if "%" in found.marks:
@@ -402,7 +410,12 @@ class _Look:
         if unreadable:
             odd = np.flatnonzero(np.isnan(self._numbers(kind, reading)))[:3]
             shown = ", ".join(repr(printable(str(self.values[i]), 16)) for i in odd)
-            notes = [*notes, f"{unreadable:,} cells are no {kind} and count as missing ({shown})"]
+            said = (
+                f"1 cell is no {kind} and counts"
+                if unreadable == 1
+                else f"{unreadable:,} cells are no {kind} and count"
+            )
+            notes = [*notes, f"{said} as missing ({shown})"]
         return dataclasses.replace(column, unreadable=unreadable, notes=notes)
 
 

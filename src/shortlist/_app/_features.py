@@ -23,13 +23,16 @@ from sklearn.utils.extmath import randomized_svd
 
 from ._columns import ABSENT, CATEGORY, DATE, NUMBER, Column, Columns
 
-# Features that all text columns share, and the most and least for one of them.
-_TEXT_FEATURES, _MOST, _LEAST = 120, 30, 2
+# Features that all text columns share, and the most and least for one of them; a column of
+# single words, such as names and codes, says less than one of sentences.
+_TEXT_FEATURES, _MOST, _MOST_WORDS, _LEAST = 60, 20, 10, 2
 _BUCKETS = 1 << 13
 # Different texts from which the directions are found.
 _TEXTS = 20_000
 _WORD = re.compile(r"\w+|[^\w\s]+")
 _DAY = 86400.0
+# Standard deviations from the mean beyond which a number is not looked at more closely.
+_FAR = 1e6
 
 
 class Numbers:
@@ -127,10 +130,12 @@ class Pieces:
     def fit(self, values: np.ndarray) -> Pieces:
         """Learn how rare each piece is, and the directions."""
         texts = list(dict.fromkeys(values.tolist()))
+        single = sum(" " not in text for text in texts) > len(texts) / 2
+        most = min(self.n_features, _MOST_WORDS) if single else self.n_features
         pieces = _pieces(texts[:: max(1, len(texts) // _TEXTS)])
         rows = pieces.shape[0]
         self.rarity = np.log((1.0 + rows) / (1.0 + pieces.getnnz(axis=0))) + 1.0
-        count = min(self.n_features, max(1, min(rows, pieces.getnnz(axis=0).astype(bool).sum())))
+        count = min(most, max(1, min(rows, pieces.getnnz(axis=0).astype(bool).sum())))
         _, _, right = randomized_svd(
             self._weighed(pieces), count, n_iter=4, random_state=0, flip_sign=True
         )
@@ -217,11 +222,12 @@ class Features:
             for column in columns.used
         }
         made = self._raw(typed)
-        self.middle = made.mean(axis=0)
-        spread = made.std(axis=0)
+        # In units of the largest, so that squares of huge and tiny numbers are numbers.
+        unit = np.maximum(np.abs(made).max(axis=0, initial=0.0), 1e-300)
+        middle, spread = (made / unit).mean(axis=0), (made / unit).std(axis=0)
         # A feature that never changes tells nothing.
-        self.kept = np.flatnonzero(spread > 1e-12 * np.maximum(np.abs(self.middle), 1e-300))
-        self.middle, self.spread = self.middle[self.kept], spread[self.kept]
+        self.kept = np.flatnonzero(spread > 1e-12)
+        self.middle, self.spread = ((part * unit)[self.kept] for part in (middle, spread))
         self._first: tuple[pd.DataFrame, pd.DataFrame] | None = (typed, self._scaled(made, typed))
 
     def _raw(self, typed: pd.DataFrame) -> np.ndarray:
@@ -231,7 +237,9 @@ class Features:
         )
 
     def _scaled(self, made: np.ndarray, typed: pd.DataFrame) -> pd.DataFrame:
-        scaled = (made[:, self.kept] - self.middle) / self.spread
+        with np.errstate(over="ignore"):
+            scaled = (made[:, self.kept] - self.middle) / self.spread
+        scaled = np.clip(scaled, -_FAR, _FAR)
         return pd.DataFrame(scaled, columns=self.names, index=typed.index)
 
     @property

@@ -131,6 +131,13 @@ def read_number(value: Any, decimal: str) -> float | None:
     return -number if "-" in signs or parts["open"] else number
 
 
+def currency(mark: str) -> str:
+    """One spelling for a currency: € and EUR are the same."""
+    return {"EUR": "€", "USD": "$", "US$": "$", "GBP": "£", "JPY": "¥", "INR": "₹"}.get(
+        mark.upper(), mark
+    )
+
+
 def _plain(value: str) -> str:
     """One kind of space, minus and apostrophe; no dash for the decimals, as in "12.–"."""
     return _DASHED.sub("", value.translate(_SAME).strip())

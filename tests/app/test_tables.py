@@ -2,6 +2,7 @@
 
 import csv
 import io
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -102,3 +103,81 @@ def test_free_names_keep_a_pair_together(tmp_path, monkeypatch):
     (tmp_path / "report.html").touch()
     (tmp_path / "shortlist-2.csv").touch()
     assert free_names("shortlist.csv", "report.html") == ["shortlist-3.csv", "report-3.html"]
+
+
+def test_a_replaced_file_keeps_its_rights_and_a_link_its_target(tmp_path):
+    real, link = tmp_path / "real.csv", tmp_path / "link.csv"
+    real.write_text("old")
+    real.chmod(0o600)
+    link.symlink_to(real)
+    with Outputs(str(link), force=True) as outputs:
+        outputs[str(link)].write_text("new")
+    assert link.is_symlink()
+    assert real.read_text() == "new"
+    assert real.stat().st_mode & 0o777 == 0o600
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link.csv", "real.csv"]
+
+
+def test_of_two_processes_one_wins(tmp_path):
+    path = str(tmp_path / "list.csv")
+    first, second = Outputs(path), Outputs(path)
+    with first:
+        first[path].write_text("first")
+        second.__enter__()
+        second[path].write_text("second")
+    with pytest.raises(FileExistsError, match="--force"):
+        second.__exit__(None, None, None)
+    assert (tmp_path / "list.csv").read_text() == "first"
+    assert [path.name for path in tmp_path.iterdir()] == ["list.csv"]
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_a_failure_while_publishing_takes_back_what_was_published(tmp_path, monkeypatch, force):
+    import shortlist._files
+
+    paths = [str(tmp_path / name) for name in ("a.html", "b.skops", "c.csv")]
+    if force:
+        for path in paths:
+            Path(path).write_text("old")
+    before = {path.name: path.read_text() for path in tmp_path.iterdir()}
+    put, calls = shortlist._files.Outputs._put, []
+
+    def failing(self, *arguments):
+        calls.append(arguments)
+        if len(calls) == 3:
+            raise OSError("no space left")
+        return put(self, *arguments)
+
+    monkeypatch.setattr(shortlist._files.Outputs, "_put", failing)
+
+    def write():
+        with Outputs(*paths, force=force) as outputs:
+            for path in paths:
+                outputs[path].write_text("new")
+
+    with pytest.raises(OSError, match="no space"):
+        write()
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == before
+
+
+def test_wide_tables_are_read_in_time_that_grows_with_them(tmp_path, monkeypatch):
+    """No list of names is searched for every name: comparisons are counted, not seconds."""
+    compared = 0
+
+    class Name(str):
+        def __eq__(self, other):
+            nonlocal compared
+            compared += 1
+            return str.__eq__(self, other)
+
+        __hash__ = str.__hash__
+
+    path = tmp_path / "wide.csv"
+    path.write_text(",".join(f"c{i}" for i in range(3000)) + "\n" + ",".join("1" * 3000) + "\n")
+    table = Table(str(path))
+    monkeypatch.setattr(
+        table._source, "names", lambda: [Name(f"c{i}") for i in range(3000)], raising=True
+    )
+    assert len(table.columns) == 3000
+    table.check_columns(list(table.columns), "wanted")
+    assert compared < 10 * 3000

@@ -21,7 +21,7 @@ from ._lists import print_json, warn
     metavar="COLUMN",
     help="Column of scores, higher is better.",
 )
-@_options.budget(False, "Length of the list to judge: 100, 0.05 or 5%. Without it, all rows.")
+@_options.budget(False, "Length of the list to judge: 100, 0.05 or 5%. Without it, all of it.")
 @click.option("--truth", metavar="FILE", help="Table with the outcomes, if SCORED has none.")
 @click.option(
     "--on", "keys", multiple=True, metavar="COLUMN",
@@ -56,7 +56,7 @@ def evaluate(
 
     from ._judging import read_scored
 
-    y, scores, chosen, notes = read_scored(
+    y, scores, listed, chosen, notes = read_scored(
         scored, truth, keys, label=label, positive=positive, score=score, encoding=encoding
     )
     from ..metrics import interval
@@ -64,7 +64,7 @@ def evaluate(
 
     for note in notes:
         warn(note)
-    k = check_budget(len(y) if budget is None else budget, len(y))
+    k = check_budget(listed if budget is None else budget, listed)
     found = {
         name: interval(name, y, scores, method="wilson", **params)
         for name, params in (

@@ -24,8 +24,10 @@ def read_scored(
     positive: str | None,
     score: str,
     encoding: str,
-) -> tuple[np.ndarray, np.ndarray, str, list[str]]:
-    """Return labels, scores, the positive label, and what was left out.
+) -> tuple[np.ndarray, np.ndarray, int, str, list[str]]:
+    """Return labels, scores, rows of the list, the positive label, and what was left out.
+
+    Outcomes of rows that are not in the list stand below it: they were not chosen.
 
     Parameters
     ----------
@@ -41,7 +43,8 @@ def read_scored(
     for path in (scored, truth):
         if path not in ("-", None):
             check_file(str(path), str(path))
-    notes = []
+    notes: list[str] = []
+    below = np.empty(0, dtype=bool)
     with ExitStack() as stack:
         table = _table(stack, scored, encoding)
         table.check_columns([score], "named by --score")
@@ -64,6 +67,8 @@ def read_scored(
             met = place >= 0
             present = met & outcome[place]
             y = hits[place[present]]
+            outcome[place[met]] = False
+            below = hits[outcome]
             if not met.all():
                 notes.append(
                     f"{(~met).sum():,} rows of {table.name} are not in {known.name} and are left "
@@ -74,12 +79,18 @@ def read_scored(
                     f"no row of {table.name} is in {known.name}: compare their columns "
                     f"{', '.join(map(repr, keys))}."
                 )
-            present_or_absent = met & ~outcome[place]
-            if present_or_absent.any():
-                notes.append(f"{present_or_absent.sum():,} rows without a label are left out.")
+            if (met & ~present).any():
+                notes.append(f"{(met & ~present).sum():,} rows without a label are left out.")
+            if len(below):
+                notes.append(
+                    f"{len(below):,} rows of {known.name} are not in {table.name} and count as not "
+                    "chosen."
+                )
     if truth is None and not present.all():
         notes.append(f"{(~present).sum():,} rows without a label are left out.")
-    return y, _numbers(cells, present, score, table.name), chosen, notes
+    scores = _numbers(cells, present, score, table.name)
+    lowest = np.full(len(below), scores.min(initial=0.0) - 1.0)
+    return np.append(y, below), np.append(scores, lowest), len(y), chosen, notes
 
 
 def _table(stack: ExitStack, path: str, encoding: str) -> Table:

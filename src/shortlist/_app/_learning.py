@@ -178,6 +178,11 @@ class _Pool:
         """Say how many candidates are in the history, and what follows."""
         if not self._equal:
             return []
+        if self._equal == len(self.known):
+            return [
+                f"every row of {self._table.name} is in {old}: if they are the same cases, their "
+                "outcome is known and the forecast does not hold."
+            ]
         said = f"{self._equal:,} of the {len(self.known):,} rows of {self._table.name} are in {old}"
         if self._left_out:
             return [
@@ -190,6 +195,7 @@ class _Pool:
         ]
 
     def check_budget(self, budget: int | float) -> None:
+        """Raise where fewer candidates are left than the budget asks for."""
         if budget > len(self.rows):
             raise TableError(
                 f"k={budget} is more than the {len(self.rows):,} candidates whose outcome is not "

@@ -179,5 +179,7 @@ def test_models_of_other_types_are_neither_saved_nor_loaded(table, tmp_path):
         save_model(model, tmp_path / "m.skops")
     with pytest.raises(ModelFileError, match=r"names types.*Other.*refused"):
         load_model(tmp_path / "m.skops")
-    save_model(SavedModel(PatMat(), columns, features, "y", "1", [], "PatMat", {}), tmp_path / "n.skops")
+    save_model(
+        SavedModel(PatMat(), columns, features, "y", "1", [], "PatMat", {}), tmp_path / "n.skops"
+    )
     assert isinstance(load_model(tmp_path / "n.skops").pipeline, PatMat)

@@ -3,6 +3,7 @@
 import functools
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -37,9 +38,9 @@ def messy(tmp_path, monkeypatch):
             "payment": [f"P{i:05d}" for i in range(n)],
             "amount": [f"€ {value:,.2f}" for value in amount],
             "rate": [f"{value:.1f} %" for value in 100 * rng.random(n)],
-            "booked": (pd.Timestamp("2023-01-01") + pd.to_timedelta(np.arange(n) * 7, "h")).strftime(
-                "%d.%m.%Y %H:%M"
-            ),
+            "booked": (
+                pd.Timestamp("2023-01-01") + pd.to_timedelta(np.arange(n) * 7, "h")
+            ).strftime("%d.%m.%Y %H:%M"),
             "customer": [f"C{value:03d}" for value in rng.integers(0, 40, n)],
             "same": "x",
             "note": ["=1+1" if i % 9 == 0 else "-5" if i % 7 == 0 else "ok" for i in range(n)],
@@ -69,7 +70,7 @@ def test_the_columns_are_told_on_standard_error_in_json_and_in_the_report(messy,
     assert told["seconds"]["total"] >= told["seconds"]["models"] > 0
     assert {"reading", "columns", "features", "writing"} < set(told["seconds"])
     assert any("customer repeats" in hint and "--group customer" in hint for hint in told["hints"])
-    page = open("r.html", encoding="utf-8").read()
+    page = Path("r.html").read_text("utf-8")
     assert "How the columns were read" in page
     assert "number, decimal point, without €" in page
 
@@ -94,7 +95,6 @@ def test_types_are_overridden_and_mistakes_named(messy, invoke):
 
 def test_the_model_file_reads_as_the_history_was_read(messy, invoke):
     """Candidates that look American are still read by the history's convention."""
-    rows, _ = messy
     for name in ("h.csv", "c.csv"):
         table = pd.read_csv(name, dtype=str)
         table["amount"] = [

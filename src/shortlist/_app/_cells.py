@@ -6,8 +6,9 @@ from typing import Any
 
 # How files spell a missing value, apart from blanks; compared in lower case.
 _MISSING = frozenset(
-    "|na|n/a|#n/a|n.a.|nan|-nan|nat|null|nil|?|.|...|-|--|<na>|#null!|#div/0!|#value!|#ref!|"
-    "#num!|#name?|(null)|\\n".split("|")
+    {"", "na", "n/a", "#n/a", "n.a.", "nan", "-nan", "nat", "null", "(null)", "nil", "<na>", "\\n"}
+    | {"?", ".", "...", "-", "--"}
+    | {"#null!", "#div/0!", "#value!", "#ref!", "#num!", "#name?"}
 )
 
 
@@ -30,12 +31,12 @@ def is_blank(value: Any) -> bool:
 
 
 def printable(text: str, most: int = 40) -> str:
-    """Text of a file, fit for a terminal: one line, no control characters, not too long.
+    r"""Text of a file, fit for a terminal: one line, no control characters, not too long.
 
     Examples
     --------
     >>> from shortlist._app._cells import printable
-    >>> printable("a\\nb\\x1b[31m"), printable("abcdef", 4)
+    >>> printable("a\nb\x1b[31m"), printable("abcdef", 4)
     ('a b�[31m', 'abc…')
     """
     line = " ".join(text.split())

@@ -229,7 +229,7 @@ def read_columns(
 
 
 def _agreed(found: Iterable[str]) -> str | None:
-    """What all columns with evidence say, or None."""
+    """Return what all columns with evidence say, or None."""
     said = set(found)
     return said.pop() if len(said) == 1 else None
 

@@ -40,9 +40,7 @@ class Copies:
     def marks(self, rows: pd.DataFrame, typed: pd.DataFrame) -> np.ndarray:
         """Return a number for each row; equal rows have equal ones."""
         frame = typed.reset_index(drop=True)
-        others = {
-            f"other {name}": rows[name].map(spelling).to_numpy() for name in self._shared
-        }
+        others = {f"other {name}": rows[name].map(spelling).to_numpy() for name in self._shared}
         return pd.util.hash_pandas_object(frame.assign(**others), index=False).to_numpy()
 
     def learn(self, marks: np.ndarray) -> None:

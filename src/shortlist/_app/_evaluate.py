@@ -24,7 +24,10 @@ from ._lists import print_json, warn
 @_options.budget(False, "Length of the list to judge: 100, 0.05 or 5%. Without it, all of it.")
 @click.option("--truth", metavar="FILE", help="Table with the outcomes, if SCORED has none.")
 @click.option(
-    "--on", "keys", multiple=True, metavar="COLUMN",
+    "--on",
+    "keys",
+    multiple=True,
+    metavar="COLUMN",
     help="Column that names a row in both files. May be repeated.",
 )
 @_options.encoding

@@ -94,8 +94,7 @@ def learn(
     )
     if not columns.names:
         raise TableError(
-            f"{old.name} has no column with different values besides "
-            f"{listed(sorted(roles), 5)}."
+            f"{old.name} has no column with different values besides {listed(sorted(roles), 5)}."
         )
     shared = [name for name in roles if name in set(table.columns) & set(old.columns)]
     shared = [name for name in shared if name != request.label]

@@ -62,7 +62,7 @@ def _cells(column: Column) -> tuple[str, ...]:
 
 
 def _share(count: int, rows: int) -> str:
-    """A share in per cent; "0 %" and "100 %" only where that is exact."""
+    """Return a share in per cent; "0 %" and "100 %" only where that is exact."""
     if not count:
         return "0 %"
     percent = 100.0 * count / rows

@@ -158,7 +158,9 @@ def _check_trees(part: Any, seen: set[int] | None = None) -> None:
     nodes = getattr(part, "nodes", None)
     if isinstance(nodes, np.ndarray) and nodes.dtype.names:
         _check_nodes(part, nodes)
-    inside = part.values() if isinstance(part, dict) else part if isinstance(part, list | tuple) else ()
+    inside = (
+        part.values() if isinstance(part, dict) else part if isinstance(part, list | tuple) else ()
+    )
     for item in (*inside, *vars(part).values()) if hasattr(part, "__dict__") else inside:
         _check_trees(item, seen)
 

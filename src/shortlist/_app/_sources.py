@@ -74,9 +74,7 @@ class TextSource:
         self.notes: list[str] = []
         with self._stream() as stream:
             start = stream.read(1 << 16)
-        self.encoding = next(
-            (found for mark, found in _MARKS if start.startswith(mark)), encoding
-        )
+        self.encoding = next((found for mark, found in _MARKS if start.startswith(mark)), encoding)
         text = start.decode(self.encoding, "ignore").lstrip("\ufeff")
         # Excel writes and obeys a first line that names the separator.
         named = re.match(r'"?sep=(.)"?\r?\n', text, re.IGNORECASE)

@@ -125,7 +125,9 @@ def _arrow(blocks: Iterable[pd.DataFrame]) -> Iterator[Any]:
         if schema is None:
             schema = pa.schema(
                 [
-                    pa.field(field.name, pa.string() if pa.types.is_null(field.type) else field.type)
+                    pa.field(
+                        field.name, pa.string() if pa.types.is_null(field.type) else field.type
+                    )
                     for field in rows.schema
                 ]
             )
@@ -151,7 +153,9 @@ def _write_sheet(path: Path, blocks: Iterable[pd.DataFrame]) -> None:
             return None
         if hasattr(value, "tzinfo") and value.tzinfo is not None:
             return value.isoformat()
-        return value if isinstance(value, int | float) or hasattr(value, "isoformat") else str(value)
+        return (
+            value if isinstance(value, int | float) or hasattr(value, "isoformat") else str(value)
+        )
 
     written = 0
     for block in blocks:

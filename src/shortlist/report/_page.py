@@ -27,7 +27,9 @@ def page(
     fig = figures(shortlist)
     heading = title or f"Shortlist: {shortlist.k:,} of {shortlist.n_candidates:,} candidates"
     read = (
-        () if columns is None else (("columns", "How the columns were read", _sections.columns(columns)),)
+        ()
+        if columns is None
+        else (("columns", "How the columns were read", _sections.columns(columns)),)
     )
     sections = (
         ("asked", "What was asked", _sections.asked(shortlist)),

@@ -11,9 +11,9 @@ import pytest
 
 from shortlist import picking
 from shortlist._app import _progress
+from shortlist._app._columns import read_columns
 from shortlist._app._demonstration import compared
 from shortlist._app._hints import find_hints
-from shortlist._app._columns import read_columns
 from shortlist._app._tables import Table
 from shortlist._app._writing import ENDINGS
 

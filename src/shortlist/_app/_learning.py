@@ -226,7 +226,7 @@ def _choose(
             yield job.features.make(missing.add(block))
 
     candidates = next(blocks()) if pool.typed is not None else blocks
-    more = {} if request.effort is None else {"effort": request.effort}
+    more: dict[str, Any] = {} if request.effort is None else {"effort": request.effort}
     with progress() as show, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         result = picking.pick(

@@ -79,7 +79,7 @@ class TextSource:
         # Excel writes and obeys a first line that names the separator.
         named = re.match(r'"?sep=(.)"?\r?\n', text, re.IGNORECASE)
         self._skip = 1 if named else 0
-        self.delimiter = named[1] if named else self._find_delimiter(text)
+        self.delimiter: str | None = named[1] if named else self._find_delimiter(text)
 
     def _find_delimiter(self, text: str) -> str:
         if re.search(r"\.tsv(\.\w+)?$", self.path.lower()):
@@ -186,7 +186,7 @@ class ArrowSource:
         Its format.
     """
 
-    delimiter = None
+    delimiter: str | None = None
 
     def __init__(self, path: str, kind: str) -> None:
         self.path = path
@@ -250,7 +250,7 @@ class SheetSource:
         The file.
     """
 
-    delimiter = None
+    delimiter: str | None = None
 
     def __init__(self, path: str) -> None:
         self.path = path

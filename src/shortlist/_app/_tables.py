@@ -181,12 +181,14 @@ class Table:
             raise TableError(f"{self.name} {error}") from None
         except UnicodeError as error:
             raise TableError(self._not_text(str(error))) from None
-        except (OSError, EOFError, *_arrow_errors()) as error:
+        except _reader_errors() as error:
             # Arrow's messages carry its own trace after the first line.
             text = str(error).splitlines()[0] if str(error) else type(error).__name__
             if "UTF8" in text or "utf-8" in text:
                 raise TableError(self._not_text(text)) from None
-            raise TableError(f"{self.name} {self._source.explain(text)}") from None
+            source = getattr(self, "_source", None)
+            said = f"cannot be read: {text[:300]}." if source is None else source.explain(text)
+            raise TableError(f"{self.name} {said}") from None
 
     def _not_text(self, detail: str) -> str:
         found = re.search(r"position (\d+)|Row #(\d+)", detail)
@@ -198,10 +200,10 @@ class Table:
         )
 
 
-def _arrow_errors() -> tuple[type[Exception], ...]:
+def _reader_errors() -> tuple[type[Exception], ...]:
     import pyarrow as pa
 
-    return (pa.ArrowException,)
+    return (OSError, EOFError, pa.ArrowException)
 
 
 def check_file(path: str, name: str) -> None:

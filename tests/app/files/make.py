@@ -255,6 +255,8 @@ FILES = [
     File("packed.csv.bz2", bz2.compress(PLAIN), **PLAIN_OUT),
     File("packed.csv.xz", lzma.compress(PLAIN), **PLAIN_OUT),
     File("packed.zip", zipped(rows_csv=PLAIN), **PLAIN_OUT),
+    File("cut.csv.gz", gzip.compress(PLAIN * 99, mtime=0)[:30], error=("cut.csv.gz", "cannot be")),
+    File("damaged.xlsx", zipped(**{"[Content]": b""})[:40], error=("damaged",)),
     File("two.zip", zipped(a_csv=PLAIN, b_csv=PLAIN), error=("archive of 2 files",)),
     # Shapes of text.
     File("newlines.csv", b'a,b\n1,"line one\nline two"\n2,"he said ""no"""\n', {"a": "number"}),

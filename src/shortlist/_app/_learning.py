@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -19,10 +19,12 @@ from ._hints import find_hints, pick_options
 from ._labels import Leak, find_leaks
 from ._lists import warn
 from ._look import role_of
-from ._model_file import SavedModel
 from ._picking import Clock, Request, tell_columns
 from ._progress import progress
 from ._tables import Table, TableError, listed
+
+if TYPE_CHECKING:
+    from ._model_file import SavedModel
 
 # Candidates above this number of cells are read in blocks.
 _CELLS_AT_ONCE = 1_000_000
@@ -61,6 +63,8 @@ class Job:
 
     def saved(self, request: Request) -> SavedModel:
         """Return what a model file holds."""
+        from ._model_file import SavedModel
+
         return SavedModel(
             self.result.model,
             self.columns,

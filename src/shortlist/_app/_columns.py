@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from .._positive import spelling
 from ._cells import is_blank, printable
 from ._dates import DAY_FIRST, MONTH_FIRST, look_at_dates, read_date
 from ._numbers import (
@@ -107,8 +108,9 @@ class Column:
         """
         if self.kind not in (NUMBER, DATE):
             codes, values = different(cells)
-            spelled = np.array([*(str(value).strip() for value in values), ABSENT], dtype=object)
-            return spelled[codes]
+            # A category 7 is the same whether it came as text, whole or with a point.
+            spelled = [v.strip() if isinstance(v, str) else spelling(v) for v in values]
+            return np.array([*spelled, ABSENT], dtype=object)[codes]
         native = _native(cells, self.kind)
         if native is not None:
             return native

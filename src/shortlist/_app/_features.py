@@ -13,15 +13,16 @@ from __future__ import annotations
 
 import re
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 from scipy import sparse
 from sklearn.utils.extmath import randomized_svd
 
-from ._columns import ABSENT, CATEGORY, DATE, NUMBER, Column, Columns
+from ._columns import CATEGORY, DATE, NUMBER, Column, Columns
 
 # Features that all text columns share, and the most and least for one of them; a column of
 # single words, such as names and codes, says less than one of sentences.
@@ -35,10 +36,30 @@ _DAY = 86400.0
 _FAR = 1e6
 
 
-class Numbers:
+class Part(ABC):
+    """What a column becomes."""
+
+    @abstractmethod
+    def fit(self, values: np.ndarray) -> Self:
+        """Learn from the history."""
+
+    @abstractmethod
+    def names(self, name: str) -> list[str]:
+        """Names of the features of a column of this name."""
+
+    @abstractmethod
+    def make(self, values: np.ndarray) -> np.ndarray:
+        """Return the features of cells."""
+
+    def fit_make(self, values: np.ndarray) -> np.ndarray:
+        """Learn from the history, and return its features."""
+        return self.fit(values).make(values)
+
+
+class Numbers(Part):
     """A column of numbers, and whether one is missing."""
 
-    def fit(self, values: np.ndarray) -> Numbers:
+    def fit(self, values: np.ndarray) -> Self:
         """Learn the median, for gaps."""
         known = values[~np.isnan(values)]
         self.middle = float(np.median(known)) if len(known) else 0.0
@@ -56,12 +77,12 @@ class Numbers:
         return np.column_stack([filled, gap]) if self.gaps else filled[:, None]
 
 
-class Dates:
+class Dates(Part):
     """A column of dates: when, and the recurring parts of it."""
 
     _PARTS = ("", "year", "month", "day", "weekday", "hour")
 
-    def fit(self, values: np.ndarray) -> Dates:
+    def fit(self, values: np.ndarray) -> Self:
         """Learn the median of every part, for gaps."""
         self.parts = [Numbers().fit(part) for part in self._split(values)]
         for part in self.parts[1:]:
@@ -98,10 +119,10 @@ class Dates:
         return np.column_stack([learned.make(part) for learned, part in split])
 
 
-class Categories:
+class Categories(Part):
     """A column of few different values: a feature for each."""
 
-    def fit(self, values: np.ndarray) -> Categories:
+    def fit(self, values: np.ndarray) -> Self:
         """Learn the values."""
         self.values = sorted(set(values.tolist()))
         return self
@@ -115,7 +136,7 @@ class Categories:
         return (values[:, None] == np.array(self.values, dtype=object)[None, :]).astype(float)
 
 
-class Pieces:
+class Pieces(Part):
     """A column of text: the leading directions of its pieces of words.
 
     Parameters
@@ -127,20 +148,32 @@ class Pieces:
     def __init__(self, n_features: int) -> None:
         self.n_features = n_features
 
-    def fit(self, values: np.ndarray) -> Pieces:
+    def fit(self, values: np.ndarray) -> Self:
         """Learn how rare each piece is, and the directions."""
-        texts = list(dict.fromkeys(values.tolist()))
+        self.fit_make(values)
+        return self
+
+    def fit_make(self, values: np.ndarray) -> np.ndarray:
+        """Learn, and return the features: the pieces are found once for both."""
+        codes, found = pd.factorize(values)
+        texts = found.tolist()
         single = sum(" " not in text for text in texts) > len(texts) / 2
         most = min(self.n_features, _MOST_WORDS) if single else self.n_features
-        pieces = _pieces(texts[:: max(1, len(texts) // _TEXTS)])
+        every = _pieces(texts)
+        pieces = every[:: max(1, len(texts) // _TEXTS)]
         rows = pieces.shape[0]
-        self.rarity = np.log((1.0 + rows) / (1.0 + pieces.getnnz(axis=0))) + 1.0
-        count = min(most, max(1, min(rows, pieces.getnnz(axis=0).astype(bool).sum())))
+        met = pieces.getnnz(axis=0)
+        self.rarity = np.log((1.0 + rows) / (1.0 + met)) + 1.0
+        count = min(most, max(1, min(rows, int((met > 0).sum()))))
         _, _, right = randomized_svd(
             self._weighed(pieces), count, n_iter=4, random_state=0, flip_sign=True
         )
         self.directions = right.astype(np.float32)
-        return self
+        return self._along(every)[codes]
+
+    def _along(self, pieces: Any) -> np.ndarray:
+        made: np.ndarray = self._weighed(pieces) @ self.directions.T.astype(np.float64)
+        return made
 
     def _weighed(self, pieces: Any) -> Any:
         weighed = pieces @ sparse.diags(self.rarity)
@@ -154,9 +187,7 @@ class Pieces:
     def make(self, values: np.ndarray) -> np.ndarray:
         """Return the features."""
         codes, texts = pd.factorize(values)
-        return (self._weighed(_pieces(texts.tolist())) @ self.directions.T.astype(np.float64))[
-            codes
-        ]
+        return self._along(_pieces(texts.tolist()))[codes]
 
 
 def _pieces(texts: Sequence[str]) -> Any:
@@ -185,11 +216,12 @@ def _pieces(texts: Sequence[str]) -> Any:
 
 def _hashes(word: str) -> Iterable[int]:
     framed = f" {word} "
-    yield zlib.crc32(framed.encode("utf-8", "surrogatepass")) % _BUCKETS
-    for size in (3, 4):
-        for start in range(len(framed) - size + 1):
-            piece = framed[start : start + size]
-            yield zlib.crc32(piece.encode("utf-8", "surrogatepass")) % _BUCKETS
+    runs = [
+        framed[start : start + size] for size in (3, 4) for start in range(len(word) + 3 - size)
+    ]
+    return [
+        zlib.crc32(piece.encode("utf-8", "surrogatepass")) % _BUCKETS for piece in (framed, *runs)
+    ]
 
 
 class Features:
@@ -217,11 +249,8 @@ class Features:
     def __init__(self, columns: Columns, typed: pd.DataFrame) -> None:
         texts = sum(column.kind not in (NUMBER, DATE, CATEGORY) for column in columns.used)
         each = int(np.clip(_TEXT_FEATURES // max(texts, 1), _LEAST, _MOST))
-        self._parts: dict[str, Any] = {
-            column.name: _part(column, each).fit(typed[column.name].to_numpy())
-            for column in columns.used
-        }
-        made = self._raw(typed)
+        self._parts = {column.name: _part(column, each) for column in columns.used}
+        made = self._joined(typed, "fit_make")
         # In units of the largest, so that squares of huge and tiny numbers are numbers.
         unit = np.maximum(np.abs(made).max(axis=0, initial=0.0), 1e-300)
         middle, spread = (made / unit).mean(axis=0), (made / unit).std(axis=0)
@@ -230,11 +259,9 @@ class Features:
         self.middle, self.spread = ((part * unit)[self.kept] for part in (middle, spread))
         self._first: tuple[pd.DataFrame, pd.DataFrame] | None = (typed, self._scaled(made, typed))
 
-    def _raw(self, typed: pd.DataFrame) -> np.ndarray:
-        return np.hstack(
-            [part.make(typed[name].to_numpy()) for name, part in self._parts.items()]
-            or [np.empty((len(typed), 0))]
-        )
+    def _joined(self, typed: pd.DataFrame, how: str) -> np.ndarray:
+        made = [getattr(part, how)(typed[name].to_numpy()) for name, part in self._parts.items()]
+        return np.hstack([np.empty((len(typed), 0)), *made])
 
     def _scaled(self, made: np.ndarray, typed: pd.DataFrame) -> pd.DataFrame:
         with np.errstate(over="ignore"):
@@ -252,7 +279,7 @@ class Features:
         """Return the features of rows."""
         if self._first is not None and self._first[0] is typed:
             return self._first[1]
-        return self._scaled(self._raw(typed), typed)
+        return self._scaled(self._joined(typed, "make"), typed)
 
     def forget(self) -> None:
         """Let the features of the history go."""
@@ -285,7 +312,7 @@ class Features:
         return made
 
 
-def _part(column: Column, each: int) -> Any:
+def _part(column: Column, each: int) -> Part:
     if column.kind == NUMBER:
         return Numbers()
     if column.kind == DATE:
@@ -348,6 +375,3 @@ def _distinct(names: list[str]) -> list[str]:
         seen.add(new)
         found.append(new)
     return found
-
-
-__all__ = ["ABSENT", "Features"]

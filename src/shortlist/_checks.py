@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import warnings
 from numbers import Integral, Real
 from typing import Any
@@ -13,6 +14,7 @@ from sklearn.utils import check_array
 from ._positive import plain_positive
 from ._scores import label_index
 
+_PACKAGE = __name__.partition(".")[0]
 # 0.07 * 100 is 7.000000000000001: products this close to a whole number are that number.
 ROUNDING = 1e-12
 
@@ -130,6 +132,11 @@ def check_two_classes(estimator: Any, classes: np.ndarray, kind: str = "multicla
         )
 
 
+def positive_last(classes: np.ndarray, pos_label: Any) -> np.ndarray:
+    """Return two labels in the order (other, positive), see :func:`positive_index`."""
+    return classes if positive_index(classes, pos_label) == 1 else classes[::-1]
+
+
 def positive_index(classes: np.ndarray, pos_label: Any, *, refuse: bool = False) -> int:
     """Position of the positive one of two labels.
 
@@ -162,9 +169,17 @@ def positive_index(classes: np.ndarray, pos_label: Any, *, refuse: bool = False)
             f"Of the labels {first!r} and {last!r}, {last!r} is pushed to the top, because it "
             f"comes last in order. Pass pos_label={last!r} to confirm, or pos_label={first!r}.",
             UserWarning,
-            stacklevel=3,
+            stacklevel=outside(),
         )
     return 1
+
+
+def outside() -> int:
+    """Return the stack level of the first caller that is not part of the package."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_PACKAGE):
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def check_both_count(sizes: tuple[float, float], classes: np.ndarray) -> None:

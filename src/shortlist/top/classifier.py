@@ -58,6 +58,7 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
         random_state: int,
         verbose: int,
         callback: Callable[[Check], object] | None,
+        pos_label: Any,
     ) -> None:
         self.C = C
         self.loss = loss
@@ -74,6 +75,7 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
         self.random_state = random_state
         self.verbose = verbose
         self.callback = callback
+        self.pos_label = pos_label
 
     def _ranks_all(self) -> bool:
         """Whether the threshold is taken over all rows instead of the negatives."""
@@ -102,7 +104,7 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
             :class:`~shortlist.blocks.Blocks` are read block by block and bring labels and
             weights of their own.
         y : array-like of shape (n_samples,)
-            Labels of two classes; the one that sorts last is positive.
+            Labels of two classes; `pos_label` is the one to push up.
         sample_weight : array-like of shape (n_samples,), default=None
             Multiplicity of every row, fractions allowed.
 

@@ -1,29 +1,20 @@
-// Python side of the top-k loops.
-#pragma once
-
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
+// Python access to the loops of the top-k problems.
 #include <nanobind/stl/tuple.h>
 
 #include <tuple>
 
+#include "arrays.hpp"
+#include "bindings.hpp"
 #include "topk_blocks.hpp"
 #include "topk_scores.hpp"
 
 namespace shortlist {
 
-namespace nb = nanobind;
-using namespace nb::literals;
-
-template <typename T>
-using Vector = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <typename T>
-using Matrix = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Order = Vector<const std::int64_t>;
+namespace {
 
 template <typename Scores>
 std::tuple<double, double> evaluate(TopKDual& dual, const Scores& scores,
-                                    const Vector<const double>& scales, Vector<double>& losses) {
+                                    const In<double>& scales, Out<double>& losses) {
   double sums[2] = {0.0, 0.0};
   dual.evaluate(scores, 0, dual.n_rows(), scales.data(), scales.shape(0), losses.data(), sums);
   return {sums[0], sums[1]};
@@ -37,13 +28,13 @@ std::tuple<double, double, double> extrapolate(TopKDual& dual, Model model, doub
 }
 
 template <typename V>
-DenseScores<V> dense(const Matrix<const V>& x, const Matrix<double>& w, double bias) {
+DenseScores<V> dense(const InMatrix<V>& x, const OutMatrix<double>& w, double bias) {
   return {x.data(), {w.data(), w.shape(1), bias, x.shape(1)}};
 }
 
 template <typename V, typename I>
-CsrScores<V, I> csr_rows(const Vector<const I>& start, const Vector<const I>& column,
-                         const Vector<const V>& value, const Matrix<double>& w, double bias) {
+CsrScores<V, I> csr_rows(const In<I>& start, const In<I>& column,
+                         const In<V>& value, const OutMatrix<double>& w, double bias) {
   const std::size_t n_features = w.shape(0) - (bias == 0.0 ? 0 : 1);
   return {{start.data(), column.data(), value.data(), start.shape(0) - 1},
           {w.data(), w.shape(1), bias, n_features}};
@@ -53,7 +44,7 @@ template <typename V>
 void bind_topk_dense(nb::class_<TopKDual>& c) {
   c.def(
       "sweep_dense",
-      [](TopKDual& self, Matrix<const V> x, Matrix<double> w, double bias, Order order,
+      [](TopKDual& self, InMatrix<V> x, OutMatrix<double> w, double bias, Index order,
          bool exact, int longest) {
         nb::gil_scoped_release release;
         auto scores = dense(x, w, bias);
@@ -62,16 +53,16 @@ void bind_topk_dense(nb::class_<TopKDual>& c) {
       "x"_a, "w"_a, "bias"_a, "order"_a, "exact"_a, "longest"_a);
   c.def(
       "evaluate_dense",
-      [](TopKDual& self, Matrix<const V> x, Matrix<double> w, double bias,
-         Vector<const double> scales, Vector<double> losses) {
+      [](TopKDual& self, InMatrix<V> x, OutMatrix<double> w, double bias,
+         In<double> scales, Out<double> losses) {
         nb::gil_scoped_release release;
         return evaluate(self, dense(x, w, bias), scales, losses);
       },
       "x"_a, "w"_a, "bias"_a, "scales"_a, "losses"_a);
   c.def(
       "propose",
-      [](TopKDual& self, Matrix<const V> x, Matrix<double> w, double bias, double gamma,
-         Matrix<double> sum) {
+      [](TopKDual& self, InMatrix<V> x, OutMatrix<double> w, double bias, double gamma,
+         OutMatrix<double> sum) {
         nb::gil_scoped_release release;
         double out[4] = {0.0, 0.0, 0.0, 0.0};
         auto model = dense(x, sum, bias);
@@ -81,14 +72,14 @@ void bind_topk_dense(nb::class_<TopKDual>& c) {
       "x"_a, "w"_a, "bias"_a, "gamma"_a, "sum"_a);
   c.def(
       "extrapolate_dense",
-      [](TopKDual& self, Matrix<const V> x, Matrix<double> sum, double bias, double reach) {
+      [](TopKDual& self, InMatrix<V> x, OutMatrix<double> sum, double bias, double reach) {
         nb::gil_scoped_release release;
         return extrapolate(self, dense(x, sum, bias), reach);
       },
       "x"_a, "sum"_a, "bias"_a, "reach"_a);
   c.def(
       "hessian",
-      [](TopKDual& self, Matrix<const V> x, double bias, Matrix<double> out) {
+      [](TopKDual& self, InMatrix<V> x, double bias, OutMatrix<double> out) {
         nb::gil_scoped_release release;
         self.hessian(x.data(), x.shape(1), bias, out.data());
       },
@@ -99,8 +90,8 @@ template <typename V, typename I>
 void bind_topk_csr(nb::class_<TopKDual>& c) {
   c.def(
       "sweep_csr",
-      [](TopKDual& self, Vector<const I> start, Vector<const I> column, Vector<const V> value,
-         Matrix<double> w, double bias, Order order, bool exact, int longest) {
+      [](TopKDual& self, In<I> start, In<I> column, In<V> value,
+         OutMatrix<double> w, double bias, Index order, bool exact, int longest) {
         nb::gil_scoped_release release;
         auto scores = csr_rows(start, column, value, w, bias);
         return self.sweep(scores, order.data(), order.shape(0), exact, longest);
@@ -108,29 +99,31 @@ void bind_topk_csr(nb::class_<TopKDual>& c) {
       "start"_a, "column"_a, "value"_a, "w"_a, "bias"_a, "order"_a, "exact"_a, "longest"_a);
   c.def(
       "evaluate_csr",
-      [](TopKDual& self, Vector<const I> start, Vector<const I> column, Vector<const V> value,
-         Matrix<double> w, double bias, Vector<const double> scales, Vector<double> losses) {
+      [](TopKDual& self, In<I> start, In<I> column, In<V> value,
+         OutMatrix<double> w, double bias, In<double> scales, Out<double> losses) {
         nb::gil_scoped_release release;
         return evaluate(self, csr_rows(start, column, value, w, bias), scales, losses);
       },
       "start"_a, "column"_a, "value"_a, "w"_a, "bias"_a, "scales"_a, "losses"_a);
   c.def(
       "extrapolate_csr",
-      [](TopKDual& self, Vector<const I> start, Vector<const I> column, Vector<const V> value,
-         Matrix<double> sum, double bias, double reach) {
+      [](TopKDual& self, In<I> start, In<I> column, In<V> value,
+         OutMatrix<double> sum, double bias, double reach) {
         nb::gil_scoped_release release;
         return extrapolate(self, csr_rows(start, column, value, sum, bias), reach);
       },
       "start"_a, "column"_a, "value"_a, "sum"_a, "bias"_a, "reach"_a);
 }
 
-inline void bind_topk(nb::module_& m) {
+}  // namespace
+
+void bind_topk(nb::module_& m) {
   nb::class_<TopKDual> dual(m, "TopKDual");
   dual.def(
       "__init__",
-      [](TopKDual* self, Vector<const double> rho, std::int32_t n_classes, bool pseudo,
-         Vector<const std::int32_t> y, Vector<const double> c, Vector<const double> square,
-         Vector<const double> ridge) {
+      [](TopKDual* self, In<double> rho, std::int32_t n_classes, bool pseudo,
+         In<std::int32_t> y, In<double> c, In<double> square,
+         In<double> ridge) {
         new (self) TopKDual(TopKRow(rho.data(), rho.shape(0), n_classes, pseudo), y.data(),
                             c.data(), square.data(), ridge.data(), y.shape(0));
       },
@@ -145,8 +138,8 @@ inline void bind_topk(nb::module_& m) {
   dual.def("accept", &TopKDual::accept, "step"_a);
   dual.def(
       "sweep_kernel",
-      [](TopKDual& self, Matrix<const double> kernel, std::size_t first, Matrix<double> z,
-         Order order, bool exact, int longest) {
+      [](TopKDual& self, InMatrix<double> kernel, std::size_t first, OutMatrix<double> z,
+         Index order, bool exact, int longest) {
         nb::gil_scoped_release release;
         KernelScores scores{z.data(), kernel.data(), first, z.shape(1), z.shape(0)};
         return self.sweep(scores, order.data(), order.shape(0), exact, longest);
@@ -154,19 +147,19 @@ inline void bind_topk(nb::module_& m) {
       "kernel"_a, "first"_a, "z"_a, "order"_a, "exact"_a, "longest"_a);
   dual.def(
       "evaluate_kernel",
-      [](TopKDual& self, Matrix<double> z, Vector<const double> scales, Vector<double> losses) {
+      [](TopKDual& self, OutMatrix<double> z, In<double> scales, Out<double> losses) {
         nb::gil_scoped_release release;
         return evaluate(self, KernelScores{z.data(), nullptr, 0, z.shape(1), z.shape(0)}, scales,
                         losses);
       },
       "z"_a, "scales"_a, "losses"_a);
-  dual.def("count", [](const TopKDual& self, Vector<std::int64_t> start) {
+  dual.def("count", [](const TopKDual& self, Out<std::int64_t> start) {
     start(0) = 0;
     for (std::size_t i = 0; i < self.n_rows(); ++i) {
       start(i + 1) = start(i) + static_cast<std::int64_t>(self.entries(i).size());
     }
   });
-  dual.def("read", [](const TopKDual& self, Vector<std::int32_t> label, Vector<double> value) {
+  dual.def("read", [](const TopKDual& self, Out<std::int32_t> label, Out<double> value) {
     std::size_t at = 0;
     for (std::size_t i = 0; i < self.n_rows(); ++i) {
       for (const DualEntry& e : self.entries(i)) {
@@ -177,8 +170,8 @@ inline void bind_topk(nb::module_& m) {
   });
   m.def(
       "topk_vertices",
-      [](Vector<const double> rho, bool pseudo, Matrix<double> z, Vector<const std::int32_t> y,
-         Vector<const double> c, Matrix<std::int32_t> label, Matrix<double> value) {
+      [](In<double> rho, bool pseudo, OutMatrix<double> z, In<std::int32_t> y,
+         In<double> c, OutMatrix<std::int32_t> label, OutMatrix<double> value) {
         nb::gil_scoped_release release;
         const auto n_classes = static_cast<std::int32_t>(z.shape(1));
         TopKRow row(rho.data(), rho.shape(0), n_classes, pseudo);
@@ -199,8 +192,8 @@ inline void bind_topk(nb::module_& m) {
       "rho"_a, "pseudo"_a, "z"_a, "y"_a, "c"_a, "label"_a, "value"_a);
   m.def(
       "topk_block",
-      [](Vector<const double> rho, bool pseudo, Vector<const double> a, std::int32_t y, double q,
-         double c, Vector<double> beta) {
+      [](In<double> rho, bool pseudo, In<double> a, std::int32_t y, double q,
+         double c, Out<double> beta) {
         const auto n_classes = static_cast<std::int32_t>(a.shape(0));
         TopKRow row(rho.data(), rho.shape(0), n_classes, pseudo);
         std::vector<DualEntry> out;

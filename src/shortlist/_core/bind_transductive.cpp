@@ -1,55 +1,49 @@
+// Python access to the active-set solver, over dense or sparse rows.
 #include "active_set.hpp"
-
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-
+#include "arrays.hpp"
+#include "bindings.hpp"
 #include "rows.hpp"
 
-namespace nb = nanobind;
-using namespace nb::literals;
+namespace shortlist {
 
 namespace {
 
-template <typename T>
-using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <typename T>
-using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Array = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
 
 template <typename V>
-struct DenseStore final : shortlist::RowStore {
-  explicit DenseStore(Matrix<V> matrix) : keep(matrix) {
+struct DenseStore final : RowStore {
+  explicit DenseStore(InMatrix<V> matrix) : keep(matrix) {
     n_rows = matrix.shape(0);
     n_features = matrix.shape(1);
   }
   const V* row(std::size_t r) const { return keep.data() + r * n_features; }
   void scores(const double* w, double* out) const override {
-    for (std::size_t r = 0; r < n_rows; ++r) out[r] = shortlist::dot(row(r), w, n_features);
+    for (std::size_t r = 0; r < n_rows; ++r) out[r] = dot(row(r), w, n_features);
   }
   double score(std::size_t r, const double* w) const override {
-    return shortlist::dot(row(r), w, n_features);
+    return dot(row(r), w, n_features);
   }
   void add(std::size_t r, double factor, double* w) const override {
     const V* x = row(r);
     for (std::size_t i = 0; i < n_features; ++i) w[i] += factor * static_cast<double>(x[i]);
   }
   double inner(std::size_t a, std::size_t b) const override {
-    return shortlist::dot(row(a), row(b), n_features);
+    return dot(row(a), row(b), n_features);
   }
   double stored_values() const override { return static_cast<double>(keep.size()); }
-  Matrix<V> keep;
+  InMatrix<V> keep;
 };
 
 template <typename V, typename I>
-struct CsrStore final : shortlist::RowStore {
-  CsrStore(Vector<I> start, Vector<I> column, Vector<V> value, std::size_t features)
+struct CsrStore final : RowStore {
+  CsrStore(In<I> start, In<I> column, In<V> value, std::size_t features)
       : start(start), column(column), value(value) {
     n_rows = start.shape(0) - 1;
     n_features = features;
   }
   void scores(const double* w, double* out) const override {
-    shortlist::csr_scores(
-        shortlist::CsrView<V, I>{start.data(), column.data(), value.data(), n_rows}, w, out);
+    csr_scores(
+        CsrView<V, I>{start.data(), column.data(), value.data(), n_rows}, w, out);
   }
   double score(std::size_t r, const double* w) const override {
     double sum = 0.0;
@@ -79,12 +73,12 @@ struct CsrStore final : shortlist::RowStore {
     return sum;
   }
   double stored_values() const override { return static_cast<double>(value.size()); }
-  Vector<I> start, column;
-  Vector<V> value;
+  In<I> start, column;
+  In<V> value;
 };
 
 template <typename T>
-std::vector<T> copy(const Vector<T>& x) {
+std::vector<T> copy(const In<T>& x) {
   return std::vector<T>(x.data(), x.data() + x.shape(0));
 }
 
@@ -95,15 +89,15 @@ Array to_numpy(const std::vector<double>& x) {
   return Array(data, {x.size()}, owner);
 }
 
-using Binding = nb::class_<shortlist::ActiveSet>;
+using Binding = nb::class_<ActiveSet>;
 
 template <typename V>
 void bind_dense(Binding& c) {
   c.def(
       "__init__",
-      [](shortlist::ActiveSet* self, Matrix<V> X, Vector<std::int64_t> stored,
-         Vector<double> sign, Vector<double> target, Vector<double> upper) {
-        new (self) shortlist::ActiveSet(std::make_shared<DenseStore<V>>(X), copy(stored),
+      [](ActiveSet* self, InMatrix<V> X, Index stored,
+         In<double> sign, In<double> target, In<double> upper) {
+        new (self) ActiveSet(std::make_shared<DenseStore<V>>(X), copy(stored),
                                         copy(sign), copy(target), copy(upper));
       },
       "X"_a, "stored"_a, "sign"_a, "target"_a, "upper"_a);
@@ -113,10 +107,10 @@ template <typename V, typename I>
 void bind_csr(Binding& c) {
   c.def(
       "__init__",
-      [](shortlist::ActiveSet* self, Vector<I> start, Vector<I> column, Vector<V> value,
-         std::size_t n_features, Vector<std::int64_t> stored, Vector<double> sign,
-         Vector<double> target, Vector<double> upper) {
-        new (self) shortlist::ActiveSet(
+      [](ActiveSet* self, In<I> start, In<I> column, In<V> value,
+         std::size_t n_features, Index stored, In<double> sign,
+         In<double> target, In<double> upper) {
+        new (self) ActiveSet(
             std::make_shared<CsrStore<V, I>>(start, column, value, n_features), copy(stored),
             copy(sign), copy(target), copy(upper));
       },
@@ -126,8 +120,7 @@ void bind_csr(Binding& c) {
 
 }  // namespace
 
-void bind_active_set(nb::module_& m) {
-  using shortlist::ActiveSet;
+void bind_transductive(nb::module_& m) {
   Binding c(m, "ActiveSet");
   bind_dense<double>(c);
   bind_dense<float>(c);
@@ -152,3 +145,5 @@ void bind_active_set(nb::module_& m) {
       },
       "ceiling"_a, "max_pivots"_a);
 }
+
+}  // namespace shortlist

@@ -80,16 +80,6 @@ def test_huge_rows(order):
     np.testing.assert_array_equal(block, [[1, 0, 1], [0, 1, 0], [1, 0, 1]])
 
 
-def test_misfitting_sizes():
-    X = np.zeros((3, 2), dtype=np.float32)
-    with pytest.raises(ValueError, match="centred_rows: array sizes"):
-        _core.centred_rows(X, np.arange(2), X[0], X)
-    with pytest.raises(ValueError, match="gaussian_entries: array sizes"):
-        _core.gaussian_entries(X, X[0], X[0], X, np.arange(3), 0)
-    with pytest.raises(ValueError, match="mirror: array sizes"):
-        _core.mirror(X, X, np.arange(3), np.arange(3))
-
-
 @settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 999), slots=st.integers(0, 14), dtype=st.sampled_from(["f4", "f8"]))
 def test_square(seed, slots, dtype):

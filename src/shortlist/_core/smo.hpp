@@ -25,6 +25,8 @@
 #include <limits>
 #include <vector>
 
+#include "interrupt.hpp"
+
 namespace shortlist {
 
 enum class Cap { open = 0, norm = 1, tied = 2, priced = 3 };
@@ -44,10 +46,10 @@ struct PairProblem {
   double* f_beta;  // their part from all beta, kept in the capped modes only
   Cap mode;
   double lin, price;
-  double norm2;  // norm: sum of beta^2/omega over all rows
-  double m;      // capped modes: the level of the caps
-  double total;  // capped modes: sum of all beta
-  double bb;     // capped modes: |sum beta phi|^2
+  double norm2 = 0.0;   // norm: sum of beta^2/omega over all rows
+  double m = 0.0;       // capped modes: the level of the caps
+  double total = 0.0;   // capped modes: sum of all beta
+  double bb = 0.0;      // capped modes: |sum beta phi|^2
   double scaled = 1.0;  // capped modes: factor applied to the beta of other rows
 };
 
@@ -62,21 +64,24 @@ class PairSolver {
   double bf = 0.0;         // capped modes: sum of beta_j f_j over all rows
   double violation = 0.0;  // of the last selection
 
-  // Steps until no pair violates optimality by more than eps. Returns their number.
-  std::int64_t run(double eps, std::int64_t max_steps) {
-    std::int64_t step = 0;
-    for (; step < max_steps; ++step) {
+  std::int64_t steps = 0;  // taken so far
+
+  // Steps until no pair violates optimality by more than eps, or the deadline has passed.
+  void run(double eps, std::int64_t max_steps) {
+    Watch watch;
+    while (steps < max_steps && !watch.late(kPasses * q.n)) {
       refresh();
       scan();
       if (!choose(eps)) break;
+      ++steps;
     }
-    return step;
   }
 
   // The published method: a random variable, its best partner among all others, in
-  // either direction. Returns the number of steps taken.
-  std::int64_t run_random(std::int64_t steps, std::uint64_t& state) {
-    for (std::int64_t step = 0; step < steps; ++step) {
+  // either direction.
+  void run_random(std::int64_t max_steps, std::uint64_t& state) {
+    Watch watch;
+    for (; steps < max_steps && !watch.late(kPasses * q.n); ++steps) {
       refresh();
       state ^= state << 13;
       state ^= state >> 7;
@@ -94,12 +99,12 @@ class PairSolver {
         move(down.with, v);
       }
     }
-    return steps;
   }
 
  private:
   static constexpr double kInf = std::numeric_limits<double>::infinity();
   static constexpr double kRound = 1e-14;
+  static constexpr std::size_t kPasses = 4;  // over the rows, a step
 
   struct Variable {
     std::size_t row;

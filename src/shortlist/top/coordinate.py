@@ -87,7 +87,7 @@ def coordinate(problem: KernelTopProblem, monitor: Monitor) -> KernelSolution:
             break
         state[0] = float((beta / omega) @ beta)
         steps = min(n_all, monitor.max_iter - monitor.iteration)
-        _core.pair_steps(
+        taken = _core.pair_steps(
             gram,
             alpha,
             ridge,
@@ -104,7 +104,7 @@ def coordinate(problem: KernelTopProblem, monitor: Monitor) -> KernelSolution:
             steps,
             seed + monitor.iteration,
         )
-        monitor.iteration += steps
+        monitor.iteration += taken
         monitor.passes += 1
     return KernelSolution.of(problem, best_point, best, best_scores)
 

@@ -9,7 +9,15 @@ from shortlist import RankSVM, TopKSVC, TopPush, TransductiveTopK, _core
 from .calls import BARE, CALLS, D, N, active_set, dual
 
 CASES = [pytest.param(call, id=f"{call.name}-{i}") for i, call in enumerate(CALLS)]
-REFUSED = (ValueError, TypeError)
+
+
+def refused(call, changed):
+    """Whether the call is refused cleanly; it may also return, but nothing else."""
+    try:
+        call(**changed)
+    except (ValueError, TypeError):
+        return True
+    return False
 
 
 def public(owner):
@@ -65,11 +73,7 @@ def test_sizes_are_checked(call):
             ):
                 if changed.shape == array.shape:
                     continue
-                try:
-                    call(**{name: np.ascontiguousarray(changed)})
-                except REFUSED as error:
-                    assert str(error)
-                else:
+                if not refused(call, {name: np.ascontiguousarray(changed)}):
                     assert (call.name, name, axis) in SMALLER, (name, axis, changed.shape)
 
 
@@ -142,19 +146,16 @@ def test_numbers_that_are_none_do_no_harm(call):
             continue
         for value in (np.nan, np.inf, -np.inf, 1e308):
             with np.errstate(all="ignore"):
-                try:
-                    call(**{name: np.full_like(array, value)})
-                except ValueError as error:
-                    assert str(error)
+                refused(call, {name: np.full_like(array, value)})
 
 
 def test_errors_name_the_argument():
     call = next(call for call in CALLS if call.name == "csr_scores")
     with pytest.raises(ValueError, match=r"out must hold 12 values, got 3"):
         call(out=np.zeros(3))
+    column = call.arguments["column"].copy()
+    column[1] = 9
     with pytest.raises(ValueError, match=r"column must lie between 0 and 5 .*got 9 at position 1"):
-        column = call.arguments["column"].copy()
-        column[1] = 9
         call(column=column)
 
 
@@ -179,7 +180,7 @@ def test_mode_of_pair_steps(mode):
 def test_pair_steps_without_variables():
     call = next(call for call in CALLS if call.name == "pair_steps")
     none = np.zeros(0)
-    nothing = dict(alpha=none, ridge=none, upper=none, beta=none, omega=none)
+    nothing = dict.fromkeys(("alpha", "ridge", "upper", "beta", "omega"), none)
     assert call(**nothing, seed=3) == call(**nothing) == 0
 
 

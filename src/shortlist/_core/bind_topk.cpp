@@ -270,7 +270,7 @@ void bind_topk(nb::module_& m) {
       [](In<double> rho, bool pseudo, In<double> a, std::int32_t y, double q, double c,
          Out<double> beta) {
         check_some("rho", rho.shape(0));
-        check_index("y", &y, 1, a.shape(0));
+        check_index("y", &y, 0, 1, a.shape(0));
         check_size("beta", beta, a.shape(0));
         const auto n_classes = static_cast<std::int32_t>(a.shape(0));
         TopKRow row(rho.data(), rho.shape(0), n_classes, pseudo);

@@ -40,21 +40,19 @@ sys.exit(pytest.main(sys.argv[2:]))
 """
 
 
-def build(sanitizers: str, scratch: Path) -> Path:
-    """Return a folder that holds the package with a sanitized core."""
+def build(source: Path, scratch: Path, **options: str) -> Path:
+    """Build the package of `source`; return a folder to import it from."""
     nanobind = [sys.executable, "-m", "nanobind", "--cmake_dir"]
     found = subprocess.run(nanobind, capture_output=True, text=True, check=True).stdout.strip()
-    options = {
-        "CMAKE_BUILD_TYPE": "Release",
-        "Python_EXECUTABLE": sys.executable,
-        "nanobind_DIR": found,
-        "SHORTLIST_SANITIZE": sanitizers,
-    }
+    options = {"Python_EXECUTABLE": sys.executable, "nanobind_DIR": found, **options}
     defined = [f"-D{name}={value}" for name, value in options.items()]
-    subprocess.run(["cmake", "-S", ROOT, "-B", scratch / "build", *defined], check=True)
-    subprocess.run(["cmake", "--build", scratch / "build", "--parallel", "2"], check=True)
+    for command in (
+        ["-S", source, "-B", scratch / "build", *defined],
+        ["--build", scratch / "build", "--parallel", "2"],
+    ):
+        subprocess.run(["cmake", *command], check=True, stdout=subprocess.DEVNULL)
     package = scratch / "site" / "shortlist"
-    shutil.copytree(ROOT / "src" / "shortlist", package, dirs_exist_ok=True)
+    shutil.copytree(source / "src" / "shortlist", package, dirs_exist_ok=True)
     for module in (scratch / "build").glob("_core*.so"):
         shutil.copy(module, package)
     return package.parent
@@ -70,7 +68,8 @@ def main(arguments: list[str]) -> int:
     """Build, run, and return the exit status of the tests."""
     sanitizers = arguments.pop(0) if arguments and arguments[0][0] != "-" else "address,undefined"
     with tempfile.TemporaryDirectory() as scratch:
-        site = build(sanitizers, Path(scratch))
+        options = {"CMAKE_BUILD_TYPE": "Release", "SHORTLIST_SANITIZE": sanitizers}
+        site = build(ROOT, Path(scratch), **options)
         # The C++ library beside them, or they cannot follow exceptions.
         loaded = [library(RUNTIME[s]) for s in sanitizers.split(",")] + [library("libstdc++.so")]
         environment = os.environ | {

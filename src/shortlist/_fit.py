@@ -110,14 +110,17 @@ def validate_multiclass(estimator: Any, X: Any, y: Any, sample_weight: Any) -> M
             f"{where} holds one class only ({classes[0]!r}): {type(estimator).__name__} needs "
             "rows of two or more classes."
         )
-    # A row of weight 2 and the row twice become the same problem, number for number, and
-    # the order in which rows are passed does not matter.
+    # A row of weight 2 and the row twice become the same problem, number for number.
     merged = weight.copy()
     kept = np.concatenate(
         [merge_duplicates(X, rows[code == label], merged) for label in range(len(classes))]
     )
+    if sample_weight is None and len(kept) == len(weight):
+        kept = np.arange(len(weight))  # as they are, without a copy
+    else:
+        X = X[kept]
     code = np.searchsorted(classes, y[kept]).astype(np.int32)
-    return MulticlassData(X[kept], classes, code, merged[kept], kept, len(weight))
+    return MulticlassData(X, classes, code, merged[kept], kept, len(weight))
 
 
 def solve(
@@ -153,7 +156,7 @@ def solve(
             f"up to {100 * certificate.relative_gap:.2g} % above the optimum. "
             f"{_advice(certificate)}",
             ConvergenceWarning,
-            stacklevel=_outside(),
+            stacklevel=outside(),
         )
     return solution, certificate, monitor.iteration
 
@@ -173,7 +176,7 @@ def _advice(certificate: Certificate) -> str:
     return "More iterations would not help: scale the features, lower C, or raise tol."
 
 
-def _outside() -> int:
+def outside() -> int:
     """Return the stack level of the first caller that is not part of the package."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_PACKAGE):

@@ -6,6 +6,7 @@
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "topk_blocks.hpp"
+#include "topk_proof.hpp"
 #include "topk_scores.hpp"
 
 namespace shortlist {
@@ -168,6 +169,17 @@ void bind_topk(nb::module_& m) {
       }
     }
   });
+  dual.def("count_proposed", [](const TopKDual& self, Out<std::int64_t> start) {
+    for (std::size_t i = 0; i <= self.n_rows(); ++i) {
+      start(i) = static_cast<std::int64_t>(self.proposed_start()[i]);
+    }
+  });
+  dual.def("read_proposed", [](const TopKDual& self, Out<std::int32_t> label, Out<double> value) {
+    for (std::size_t at = 0; at < self.proposed().size(); ++at) {
+      label(at) = self.proposed()[at].label;
+      value(at) = self.proposed()[at].value;
+    }
+  });
   m.def(
       "topk_vertices",
       [](In<double> rho, bool pseudo, OutMatrix<double> z, In<std::int32_t> y,
@@ -201,6 +213,32 @@ void bind_topk(nb::module_& m) {
         for (const DualEntry& e : out) beta(e.label) = e.value;
       },
       "rho"_a, "pseudo"_a, "a"_a, "y"_a, "q"_a, "c"_a, "beta"_a);
+  m.def(
+      "topk_losses",
+      [](In<double> rho, bool pseudo, OutMatrix<double> z, In<std::int32_t> y, In<double> c,
+         In<double> ridge, In<double> slack, Out<double> out) {
+        nb::gil_scoped_release release;
+        const auto n_classes = static_cast<std::int32_t>(z.shape(1));
+        TopKRow row(rho.data(), rho.shape(0), n_classes, pseudo);
+        std::vector<DualEntry> alpha;
+        for (std::size_t i = 0; i < z.shape(0); ++i) {
+          out(i) = smoothed_loss(row, z.data() + i * z.shape(1), y(i), c(i), ridge(i), slack(i),
+                                 alpha);
+        }
+      },
+      "rho"_a, "pseudo"_a, "z"_a, "y"_a, "c"_a, "ridge"_a, "slack"_a, "out"_a);
+  m.def(
+      "topk_feasible",
+      [](In<double> rho, std::int32_t n_classes, bool pseudo, In<double> c, Index start,
+         Out<double> beta, Out<double> missing) {
+        nb::gil_scoped_release release;
+        FeasibleRow row(rho.data(), rho.shape(0), n_classes, pseudo);
+        for (std::size_t i = 0; i < c.shape(0); ++i) {
+          missing(i) = row.repair(c(i), beta.data() + start(i),
+                                  static_cast<std::size_t>(start(i + 1) - start(i)));
+        }
+      },
+      "rho"_a, "n_classes"_a, "pseudo"_a, "c"_a, "start"_a, "beta"_a, "missing"_a);
 }
 
 }  // namespace shortlist

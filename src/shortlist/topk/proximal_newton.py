@@ -17,6 +17,12 @@ method needs few steps whatever C. Every evaluation yields a model W and a feasi
 point A'(W), hence a certificate. The pull :math:`\gamma` shrinks from step to step.
 Block sweeps go first, and to the end where they promise to get there sooner.
 
+Scales. The pull starts where :math:`\gamma \alpha_i / c_i` is of the size of a margin: with
+large features and separable classes :math:`\alpha_i` is far below its bound. Rows far from
+the origin are turned so that one feature is their common part and the others are centred,
+without rounding to speak of; the objective does not change. The Hessian's null vectors (the
+same for every class; W has none of them) are filled, so that only those of the data are left.
+
 Reference: R. T. Rockafellar, "Augmented Lagrangians and applications of the proximal point
 algorithm in convex programming", 1976; X. Li, D. Sun, K.-C. Toh, "A highly efficient
 semismooth Newton augmented Lagrangian method", 2018. The blocks and their Jacobian are ours.
@@ -28,18 +34,23 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from .._core import TopKDual
-from ..certificate import Monitor
+from ..certificate import Monitor, Proof
 from .block import ascend
 from .problem import TopKProblem
-from .solution import ClassScores
+from .scores import LinearScores
 
-_FIRST_PULL = 1.0
+_LEAST_PULL = 1e-9
 _SHRINK = 0.25
 _INNER = 0.1
-_LEAST_PULL = 1e-9
+# The common part of the rows is this much longer than the rest: it is turned away.
+_FAR = 30.0
+# Newton steps that may pass without the gap falling by a tenth.
+_IDLE_STEPS = 60
+# First damping of a Hessian that rounding has made indefinite, and by how much it grows.
+_DAMPING, _MORE_DAMPING, _DAMPINGS = 1e-14, 100.0, 6
 
 
 @dataclass
@@ -53,7 +64,54 @@ class _Point:
     gradient: np.ndarray
 
 
-def proximal_newton(problem: TopKProblem, monitor: Monitor) -> ClassScores:
+@dataclass
+class _Rows:
+    """The rows that Newton's method sees: as they are, or turned.
+
+    Attributes
+    ----------
+    X : ndarray
+        The rows.
+    bias : float
+        Value of the constant feature that they still lack.
+    mirror : ndarray or None
+        Unit vector of the reflection that turned them.
+    """
+
+    X: np.ndarray
+    bias: float
+    mirror: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, scores: LinearScores) -> _Rows:
+        """Turn the rows where they are far from the origin."""
+        X, bias = scores.X, scores.bias
+        centre = X.mean(axis=0, dtype=np.float64)
+        rest = float(np.mean((scores.squares() - bias**2))) - float(centre @ centre)
+        common = np.append(centre, bias) if bias else centre
+        length = float(np.linalg.norm(common))
+        if not np.isfinite(length) or not length**2 > _FAR**2 * max(rest, 1e-9 * length**2):
+            return cls(X, bias)
+        # The reflection that takes the common part to the first axis.
+        mirror = common.copy()
+        mirror[0] += np.copysign(length, common[0])
+        mirror /= np.linalg.norm(mirror)
+        centred = np.zeros((X.shape[0], len(common)))
+        np.subtract(X, centre, out=centred[:, : X.shape[1]])
+        turned = _reflect(centred.T, mirror).T
+        turned[:, 0] -= np.copysign(length, common[0])
+        return cls(np.ascontiguousarray(turned), 0.0, mirror)
+
+    def turn(self, W: np.ndarray) -> np.ndarray:
+        """Take a model to these rows, or back."""
+        return W if self.mirror is None else np.ascontiguousarray(_reflect(W, self.mirror))
+
+
+def _reflect(columns: np.ndarray, mirror: np.ndarray) -> np.ndarray:
+    return columns - np.outer(2.0 * mirror, mirror @ columns)
+
+
+def proximal_newton(problem: TopKProblem, monitor: Monitor) -> None:
     """Solve `problem` to the monitor's tolerance.
 
     Parameters
@@ -62,38 +120,45 @@ def proximal_newton(problem: TopKProblem, monitor: Monitor) -> ClassScores:
         Linear scores with few coefficients.
     monitor : Monitor
         Tolerance, limits and the record of the fit; an iteration is a Newton step.
-
-    Returns
-    -------
-    ClassScores
-        The best model seen.
     """
     dual = problem.dual()
-    scores = problem.scores
-    best = ascend(problem, dual, monitor, exact=True, patience=_newton_cost(problem))
+    found = ascend(problem, dual, monitor, exact=True, patience=_newton_cost(problem))
     if monitor.status is not None:
-        return best
-    pull, lower = _FIRST_PULL, monitor.dual / problem.scale
+        return
+    rows, point = _Rows.of(problem.scores), problem.point(dual)
+    best, least = found.multiple * found.model, found.primal
+    first_pull = _first_pull(problem, point.beta)
+    pull, lower = first_pull, monitor.dual
 
     def evaluate(W: np.ndarray) -> _Point:
-        nonlocal best, lower
-        point = _evaluate(problem, dual, W, pull)
+        nonlocal best, least, lower, point
+        began = monitor.seconds
+        at = _evaluate(problem, rows, dual, W, pull)
         monitor.passes += 1
-        if point.primal < best.primal:
-            best = ClassScores(point.W, point.primal)
-        lower = max(lower, point.dual)
-        return point
+        monitor.reserve = 4.0 * (monitor.seconds - began)
+        if at.primal < least:
+            best, least = rows.turn(at.W), at.primal
+        if at.dual > lower:
+            point, lower = problem.proposed(dual), at.dual
+        return at
 
-    at = evaluate(scores.W.copy())
-    while not monitor.check(problem.scale * best.primal, problem.scale * lower):
-        if 0.5 * np.vdot(at.gradient, at.gradient) <= _INNER * (best.primal - lower):
+    def prove() -> Proof:
+        return problem.prove(point, best)
+
+    at, idle, mark = evaluate(rows.turn(problem.scores.W.copy())), 0, np.inf
+    while not monitor.check(least, lower, prove):
+        least, lower = min(least, monitor.primal), monitor.dual
+        if 0.5 * np.vdot(at.gradient, at.gradient) <= _INNER * (least - lower):
             dual.accept(1.0)
-            pull = max(_SHRINK * pull, _LEAST_PULL)
+            pull = max(_SHRINK * pull, _LEAST_PULL * first_pull)
             at = evaluate(at.W)
-        direction = _newton_direction(problem, dual, at.gradient)
+        direction = _newton_direction(problem, rows, dual, at.gradient)
+        if direction is None or idle >= _IDLE_STEPS:
+            monitor.stall()
+            return
         at = _line_search(at, direction, evaluate)
         monitor.iteration += 1
-    return best
+        idle, mark = (idle + 1, mark) if least - lower > 0.9 * mark else (0, least - lower)
 
 
 def _newton_cost(problem: TopKProblem) -> float:
@@ -103,10 +168,16 @@ def _newton_cost(problem: TopKProblem) -> float:
     return 30.0 * (factorisation + hessian + passes) / (3.0 * n * d * m)
 
 
-def _evaluate(problem: TopKProblem, dual: TopKDual, W: np.ndarray, pull: float) -> _Point:
-    scores = problem.scores
+def _first_pull(problem: TopKProblem, beta: np.ndarray) -> float:
+    """One where the dual variables are near their bounds, more where they are far below."""
+    return max(1.0, 0.01 * float(problem.c.sum()) / max(float(beta.sum()), 1e-300))
+
+
+def _evaluate(
+    problem: TopKProblem, rows: _Rows, dual: TopKDual, W: np.ndarray, pull: float
+) -> _Point:
     model = np.zeros_like(W)
-    loss, value, own, ridge = dual.propose(scores.X, W, scores.bias, pull, model)
+    loss, value, own, ridge = dual.propose(rows.X, W, rows.bias, pull, model)
     half = 0.5 * float(np.vdot(W, W))
     return _Point(
         W=W,
@@ -117,16 +188,39 @@ def _evaluate(problem: TopKProblem, dual: TopKDual, W: np.ndarray, pull: float) 
     )
 
 
-def _newton_direction(problem: TopKProblem, dual: TopKDual, gradient: np.ndarray) -> np.ndarray:
-    scores = problem.scores
-    hessian = np.zeros((gradient.size, gradient.size))
-    dual.hessian(scores.X, scores.bias, hessian)
-    # Where features are huge the unit of the norm is lost in rounding: keep it positive.
-    diagonal = np.diag_indices_from(hessian)
-    hessian[diagonal] += max(1.0, 1e-12 * float(hessian[diagonal].max()))
-    factor = cho_factor(hessian, lower=False, overwrite_a=True, check_finite=False)
-    step = cho_solve(factor, -gradient.T.ravel(), check_finite=False)
-    return np.ascontiguousarray(step.reshape(gradient.shape[::-1]).T)
+def _newton_direction(
+    problem: TopKProblem, rows: _Rows, dual: TopKDual, gradient: np.ndarray
+) -> np.ndarray | None:
+    """Solve with the Hessian, damped where need be; None where nothing helps."""
+    width, n_classes = gradient.shape
+    side = gradient.size
+    hessian = np.zeros((side, side))
+    dual.hessian(rows.X, rows.bias, hessian)
+    if not np.isfinite(gradient).all() or not np.isfinite(hessian).all():
+        return None
+    diagonal = np.diag_indices(side)
+    curvature = hessian[diagonal].copy()
+    # The same change in every class is a null vector, and no direction has a part in it.
+    common = curvature.reshape(n_classes, width).mean(axis=0)
+    cells = hessian.reshape(n_classes, width, n_classes, width)
+    feature = np.arange(width)
+    cells[:, feature, :, feature] += common[:, None, None] / n_classes
+    hessian[diagonal] += 1.0
+    damping = 0.0
+    for _ in range(_DAMPINGS):
+        damped = hessian.copy() if damping == 0.0 else hessian + np.diag(damping * curvature)
+        try:
+            factor = cho_factor(damped, lower=False, overwrite_a=True, check_finite=False)
+        except LinAlgError:
+            damping = max(_DAMPING * side, _MORE_DAMPING * damping)
+            continue
+        step = cho_solve(factor, -gradient.T.ravel(), check_finite=False)
+        step = step.reshape(n_classes, width).T
+        step = step - step.mean(axis=1, keepdims=True)
+        if np.isfinite(step).all() and np.vdot(step, gradient) < 0.0:
+            return np.ascontiguousarray(step)
+        damping = max(_DAMPING * side, _MORE_DAMPING * damping)
+    return None
 
 
 def _line_search(

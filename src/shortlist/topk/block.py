@@ -168,7 +168,9 @@ def ascend(
                 best = Best(monitor.proof.primal, monitor.proof.solution)
             idle = 0 if _progress(before, monitor) else idle + 1
             if idle >= _IDLE_CHECKS or not np.isfinite(value):
-                monitor.stall()
+                if np.isinf(patience):
+                    monitor.stall()
+                break
             now = max(monitor.relative_gap, 1e-300)
             left = np.log(now / monitor.goal)
             rate = np.log(max(gap, 1e-300) / now) / max(since, 1e-3)

@@ -135,7 +135,9 @@ class TopKProblem:
     def zero_proof(self) -> Proof:
         """Prove the zero model, by the zero dual point."""
         zero = self.scores.model(sparse.csr_array((len(self.y), self.n_classes)))
-        return Proof(zero, self.value_at_zero, 0.0, gamma(len(self.y)) * self.value_at_zero)
+        rounding = gamma(len(self.y)) * self.value_at_zero
+        # The bound is zero, and exact: the monitor will take the rounding off again.
+        return Proof(zero, self.value_at_zero, rounding, rounding)
 
     def prove(self, point: DualPoint, model: Any = None, multiple: float = 1.0) -> Proof:
         """Prove a model and a dual point; see :func:`~shortlist.topk.proof.prove`."""

@@ -60,18 +60,19 @@ def prove(
         own_model = scores.model(A)
         measured = scores.measure(own_model)
         dual, dual_error = _dual(problem, A, missing, measured)
-        if not dual - dual_error > 0.0:
-            dual, dual_error = 0.0, 0.0
         solution = scores.tidy(own_model if model is None else model)
         if model is not None or solution is not own_model:
             measured = scores.measure(solution)
         primal, primal_error, factor = _primal(problem, measured, multiple)
-        at_zero = problem.zero_proof()
-        if not primal + primal_error < at_zero.primal + at_zero.rounding:
-            error = float(at_zero.rounding + dual_error)
-            return Proof(at_zero.solution, at_zero.primal, float(dual), error)
         solution = solution if factor == 1.0 else factor * solution
-        return Proof(solution, float(primal), float(dual), float(primal_error + dual_error))
+    at_zero = problem.zero_proof()
+    if not primal + primal_error < at_zero.primal + at_zero.rounding:
+        solution, primal, primal_error = at_zero.solution, at_zero.primal, at_zero.rounding
+    rounding = primal_error + dual_error
+    if not dual - rounding > 0.0:
+        # Zero is a bound, and exact: the monitor will take the rounding off again.
+        dual = rounding = primal_error
+    return Proof(solution, float(primal), float(dual), float(rounding))
 
 
 def _dual(problem: TopKProblem, A: Any, missing: np.ndarray, at: Measured) -> tuple[float, float]:

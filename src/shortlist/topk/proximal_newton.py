@@ -49,6 +49,7 @@ _INNER = 0.1
 _FAR = 30.0
 # Newton steps that may pass without the gap falling by a tenth.
 _IDLE_STEPS = 60
+_TRIALS = 60
 # First damping of a Hessian that rounding has made indefinite, and by how much it grows.
 _DAMPING, _MORE_DAMPING, _DAMPINGS = 1e-14, 100.0, 6
 
@@ -145,19 +146,29 @@ def proximal_newton(problem: TopKProblem, monitor: Monitor) -> None:
     def prove() -> Proof:
         return problem.prove(point, best)
 
-    at, idle, mark = evaluate(rows.turn(problem.scores.W.copy())), 0, np.inf
+    at = evaluate(rows.turn(problem.scores.W.copy()))
+    idle, mark, steps = 0, np.inf, 0
     while not monitor.check(least, lower, prove):
         least, lower = min(least, monitor.primal), monitor.dual
         if 0.5 * np.vdot(at.gradient, at.gradient) <= _INNER * (least - lower):
             dual.accept(1.0)
-            pull = max(_SHRINK * pull, _LEAST_PULL * first_pull)
-            at = evaluate(at.W)
+            pull = max(pull * (_SHRINK if steps > 1 else _SHRINK**2), _LEAST_PULL)
+            at, steps = evaluate(at.W), 0
         direction = _newton_direction(problem, rows, dual, at.gradient)
         if direction is None or idle >= _IDLE_STEPS:
             monitor.stall()
             return
-        at = _line_search(at, direction, evaluate)
+        trial = _line_search(at, direction, evaluate)
         monitor.iteration += 1
+        steps += 1
+        if trial is None:
+            # Too stiff: back to a stronger pull, from the dual point that is held.
+            if pull >= first_pull:
+                monitor.stall()
+                return
+            pull = min(pull / _SHRINK**2, first_pull)
+            trial = evaluate(at.W)
+        at = trial
         idle, mark = (idle + 1, mark) if least - lower > 0.9 * mark else (0, least - lower)
 
 
@@ -225,15 +236,32 @@ def _newton_direction(
 
 def _line_search(
     at: _Point, direction: np.ndarray, evaluate: Callable[[np.ndarray], _Point]
-) -> _Point:
-    """Backtrack along `direction` by secant steps on the slope of the convex value."""
-    slope = float(np.vdot(at.gradient, direction))
+) -> _Point | None:
+    """Go along `direction` until the slope of the convex value has fallen; None on failure.
+
+    Where the step is too long the slope has changed its sign: secants between the two ends,
+    the held end halved each time (the Illinois method), and the middle where they creep.
+    """
+    first = float(np.vdot(at.gradient, direction))
+    low, high = (0.0, first), (np.inf, 0.0)
     length = 1.0
-    while True:
+    for trial_number in range(_TRIALS):
         trial = evaluate(at.W + length * direction)
-        enough = trial.value <= at.value + 1e-4 * length * slope + 1e-13 * abs(at.value)
-        if enough or length < 1e-8:
+        slope = float(np.vdot(trial.gradient, direction))
+        enough = trial.value <= at.value + 1e-4 * length * first + 1e-15 * abs(at.value)
+        if (enough and length == 1.0) or (enough and abs(slope) <= -0.9 * first):
             return trial
-        ahead = float(np.vdot(trial.gradient, direction))
-        ratio = slope / (slope - ahead) if ahead > slope else 0.5
-        length *= min(max(ratio, 0.1), 0.7)
+        if not np.isfinite(slope) or slope > 0.0 or not enough:
+            high = (length, slope if np.isfinite(slope) and slope > 0.0 else 0.0)
+            low = (low[0], 0.5 * low[1])
+        else:
+            low = (length, slope)
+            high = (high[0], 0.5 * high[1])
+        if not np.isfinite(high[0]):
+            return trial
+        width = high[0] - low[0]
+        share = low[1] / (low[1] - high[1]) if high[1] > 0.0 and trial_number % 3 < 2 else 0.5
+        length = low[0] + width * min(max(share, 1e-3), 0.9)
+        if width <= 1e-16 * high[0]:
+            break
+    return None

@@ -50,6 +50,8 @@ _FAR = 30.0
 # Newton steps that may pass without the gap falling by a tenth.
 _IDLE_STEPS = 60
 _TRIALS = 60
+# A step cut to less than this was too long in some directions: the next is damped.
+_SHORT, _STIFF_DAMPING = 0.01, 1e-10
 # First damping of a Hessian that rounding has made indefinite, and by how much it grows.
 _DAMPING, _MORE_DAMPING, _DAMPINGS = 1e-14, 100.0, 6
 
@@ -147,20 +149,24 @@ def proximal_newton(problem: TopKProblem, monitor: Monitor) -> None:
         return problem.prove(point, best)
 
     at = evaluate(rows.turn(problem.scores.W.copy()))
-    idle, mark, steps = 0, np.inf, 0
+    idle, mark, steps, damping = 0, np.inf, 0, 0.0
     while not monitor.check(least, lower, prove):
         least, lower = min(least, monitor.primal), monitor.dual
         if 0.5 * np.vdot(at.gradient, at.gradient) <= _INNER * (least - lower):
             dual.accept(1.0)
             pull = max(pull * (_SHRINK if steps > 1 else _SHRINK**2), _LEAST_PULL)
             at, steps = evaluate(at.W), 0
-        direction = _newton_direction(problem, rows, dual, at.gradient)
+        direction = _newton_direction(rows, dual, at.gradient, damping)
         if direction is None or idle >= _IDLE_STEPS:
             monitor.stall()
             return
-        trial = _line_search(at, direction, evaluate)
+        trial, length = _line_search(at, direction, evaluate)
         monitor.iteration += 1
         steps += 1
+        if length < _SHORT:
+            damping = max(_STIFF_DAMPING, _MORE_DAMPING * damping)
+        elif length == 1.0:
+            damping = 0.1 * damping if damping > _STIFF_DAMPING else 0.0
         if trial is None:
             # Too stiff: back to a stronger pull, from the dual point that is held.
             if pull >= first_pull:
@@ -181,7 +187,10 @@ def _newton_cost(problem: TopKProblem) -> float:
 
 def _first_pull(problem: TopKProblem, beta: np.ndarray) -> float:
     """One where the dual variables are near their bounds, more where they are far below."""
-    return max(1.0, 0.01 * float(problem.c.sum()) / max(float(beta.sum()), 1e-300))
+    # Without limits they would be about as large as one over the squares of the rows.
+    most = float(problem.c.max() * problem.scores.squares().max())
+    held = max(float(beta.sum()), np.finfo(np.float64).tiny)
+    return max(1.0, min(0.01 * float(problem.c.sum()) / held, most))
 
 
 def _evaluate(
@@ -200,9 +209,9 @@ def _evaluate(
 
 
 def _newton_direction(
-    problem: TopKProblem, rows: _Rows, dual: TopKDual, gradient: np.ndarray
+    rows: _Rows, dual: TopKDual, gradient: np.ndarray, damping: float
 ) -> np.ndarray | None:
-    """Solve with the Hessian, damped where need be; None where nothing helps."""
+    """Solve with the Hessian, damped more where need be; None where nothing helps."""
     width, n_classes = gradient.shape
     side = gradient.size
     hessian = np.zeros((side, side))
@@ -210,22 +219,20 @@ def _newton_direction(
     if not np.isfinite(gradient).all() or not np.isfinite(hessian).all():
         return None
     diagonal = np.diag_indices(side)
-    curvature = hessian[diagonal].copy()
     # The same change in every class is a null vector, and no direction has a part in it.
-    common = curvature.reshape(n_classes, width).mean(axis=0)
+    common = hessian[diagonal].reshape(n_classes, width).mean(axis=0)
     cells = hessian.reshape(n_classes, width, n_classes, width)
     feature = np.arange(width)
     cells[:, feature, :, feature] += common[:, None, None] / n_classes
+    curvature = hessian[diagonal].copy()
     hessian[diagonal] += 1.0
-    damping = 0.0
     for _ in range(_DAMPINGS):
-        damped = hessian.copy() if damping == 0.0 else hessian + np.diag(damping * curvature)
+        damped = hessian + np.diag(damping * curvature) if damping > 0.0 else hessian.copy()
         try:
             factor = cho_factor(damped, lower=False, overwrite_a=True, check_finite=False)
+            step = cho_solve(factor, -gradient.T.ravel(), check_finite=False)
         except LinAlgError:
-            damping = max(_DAMPING * side, _MORE_DAMPING * damping)
-            continue
-        step = cho_solve(factor, -gradient.T.ravel(), check_finite=False)
+            step = np.full(side, np.nan)
         step = step.reshape(n_classes, width).T
         step = step - step.mean(axis=1, keepdims=True)
         if np.isfinite(step).all() and np.vdot(step, gradient) < 0.0:
@@ -236,8 +243,8 @@ def _newton_direction(
 
 def _line_search(
     at: _Point, direction: np.ndarray, evaluate: Callable[[np.ndarray], _Point]
-) -> _Point | None:
-    """Go along `direction` until the slope of the convex value has fallen; None on failure.
+) -> tuple[_Point | None, float]:
+    """Go along `direction` until the slope of the convex value has fallen; and how far.
 
     Where the step is too long the slope has changed its sign: secants between the two ends,
     the held end halved each time (the Illinois method), and the middle where they creep.
@@ -250,7 +257,7 @@ def _line_search(
         slope = float(np.vdot(trial.gradient, direction))
         enough = trial.value <= at.value + 1e-4 * length * first + 1e-15 * abs(at.value)
         if (enough and length == 1.0) or (enough and abs(slope) <= -0.9 * first):
-            return trial
+            return trial, length
         if not np.isfinite(slope) or slope > 0.0 or not enough:
             high = (length, slope if np.isfinite(slope) and slope > 0.0 else 0.0)
             low = (low[0], 0.5 * low[1])
@@ -258,10 +265,10 @@ def _line_search(
             low = (length, slope)
             high = (high[0], 0.5 * high[1])
         if not np.isfinite(high[0]):
-            return trial
+            return trial, length
         width = high[0] - low[0]
         share = low[1] / (low[1] - high[1]) if high[1] > 0.0 and trial_number % 3 < 2 else 0.5
         length = low[0] + width * min(max(share, 1e-3), 0.9)
         if width <= 1e-16 * high[0]:
             break
-    return None
+    return None, 0.0

@@ -57,7 +57,9 @@ class TopKSVC(ClassifierMixin, BaseEstimator):
         solvers minimise under the name of the top-k hinge. A baseline.
     kernel : str or callable, default="linear"
         "linear", "rbf", "poly", "sigmoid", "laplacian", "chi2", "tanimoto", "minmax",
-        "precomputed", or a function of two row matrices.
+        "precomputed", or a function of two row matrices. It must be positive
+        semi-definite ("sigmoid" is not in general): where it turns out not to be, the fit
+        ends with an error.
     gamma : {"scale", "auto"} or float, default="scale"
         Kernel coefficient, as in :class:`sklearn.svm.SVC`.
     degree : int, default=3

@@ -60,6 +60,7 @@ def prove(
         own_model = scores.model(A)
         measured = scores.measure(own_model)
         dual, dual_error = _dual(problem, A, missing, measured)
+        negative = measured.half < -measured.error
         solution = scores.tidy(own_model if model is None else model)
         if model is not None or solution is not own_model:
             measured = scores.measure(solution)
@@ -69,6 +70,12 @@ def prove(
     if not primal + primal_error < at_zero.primal + at_zero.rounding:
         solution, primal, primal_error = at_zero.solution, at_zero.primal, at_zero.rounding
     rounding = primal_error + dual_error
+    if negative or dual - rounding > at_zero.primal + at_zero.rounding:
+        raise ValueError(
+            "The kernel is not positive semi-definite on these rows (a model has a negative "
+            "squared norm), so that no optimum can be proved: choose other kernel parameters, "
+            "for sigmoid a smaller gamma and a larger coef0, or another kernel."
+        )
     if not dual - rounding > 0.0:
         # Zero is a bound, and exact: the monitor will take the rounding off again.
         dual = rounding = primal_error

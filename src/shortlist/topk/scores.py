@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -375,13 +376,23 @@ class KernelScores:
 
     def measure(self, model: sparse.csr_array) -> Measured:
         Z = self.product(model)
-        lengths = np.sqrt(np.maximum(self._squares, 0.0))
-        sizes = abs(model).T @ lengths
+        reach, error = self._bounds
+        size = abs(model)
+        reached, off = size.T @ reach, size.T @ error
         relative = gamma(int(np.count_nonzero(np.diff(model.indptr))) + 2)
+        each = (relative * reached + off).max(initial=0.0) * reach
+        each += reached.max(initial=0.0) * error
         half = 0.5 * inner(model, Z)
-        error = relative * lengths * float(sizes.max(initial=0.0))
-        parts = [(slice(0, self.n_rows), Z, error)]
-        return Measured(half, relative * float(sizes @ sizes), parts)
+        parts = [(slice(0, self.n_rows), Z, each)]
+        return Measured(half, float(relative * (reached @ reached) + reached @ off), parts)
+
+    @functools.cached_property
+    def _bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """Entries are at most ``q_i q_j``, and off by ``q_i r_j + r_i q_j``."""
+        bounds = self._kernel.bounds()
+        assert bounds is not None
+        reach, error = bounds
+        return np.sqrt(reach**2 + self._offset), error + gamma(1) * np.sqrt(self._offset)
 
     def product(self, A: sparse.csr_array) -> np.ndarray:
         out = np.zeros((self.n_rows, A.shape[1]))

@@ -162,6 +162,9 @@ def ascend(
             best, value, scale = _certify(problem, dual, best, scale, visits)
             if monitor.check(best.primal, value, prove):
                 break
+            if problem.indefinite:
+                monitor.status = "local"
+                break
             if monitor.refuted > refuted:
                 scores.renew(problem.alpha(dual))
                 assert monitor.proof is not None

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -57,9 +58,9 @@ class TopKSVC(ClassifierMixin, BaseEstimator):
         solvers minimise under the name of the top-k hinge. A baseline.
     kernel : str or callable, default="linear"
         "linear", "rbf", "poly", "sigmoid", "laplacian", "chi2", "tanimoto", "minmax",
-        "precomputed", or a function of two row matrices. It must be positive
-        semi-definite ("sigmoid" is not in general): where it turns out not to be, the fit
-        ends with an error.
+        "precomputed", or a function of two row matrices. It should be
+        positive semi-definite ("sigmoid" is not in general): where it turns out not to be,
+        a warning says so and the certificate claims nothing (status ``"local"``).
     gamma : {"scale", "auto"} or float, default="scale"
         Kernel coefficient, as in :class:`sklearn.svm.SVC`.
     degree : int, default=3
@@ -229,6 +230,15 @@ class TopKSVC(ClassifierMixin, BaseEstimator):
             check_random_state(self.random_state),
         )
         solution, certificate, n_iter = solve(self, problem)
+        if problem.indefinite:
+            warnings.warn(
+                f"kernel={self.kernel!r} is not positive semi-definite on these rows (a model "
+                "has a negative squared norm): there is no bound, and the model may be far from "
+                "the best. Choose other kernel parameters, for sigmoid a smaller gamma or a "
+                "larger coef0, or another kernel.",
+                ConvergenceWarning,
+                stacklevel=outside(),
+            )
         self.classes_ = data.classes
         self.weights_ = rho
         self.k_ = len(rho)

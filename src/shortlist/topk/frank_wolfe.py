@@ -84,6 +84,9 @@ def _run(problem: TopKProblem, monitor: Monitor, variant: str) -> None:
             best, least = A, primal
         if monitor.check(least, own - 0.5 * norm, prove):
             return
+        if problem.indefinite:
+            monitor.status = "local"
+            return
         if monitor.refuted > refuted:
             Z = problem.product(A)
             assert monitor.proof is not None

@@ -100,6 +100,11 @@ class TopKProblem:
         Leave the true class out of the loss: the loss of the earlier SDCA papers.
     rng : RandomState
         Order of the visits.
+
+    Attributes
+    ----------
+    indefinite : bool
+        Whether a proof met a negative squared norm: the kernel allows no bound.
     """
 
     def __init__(
@@ -121,6 +126,7 @@ class TopKProblem:
         self.pseudo = pseudo
         self.rng = rng
         self.smoothing = smoothing
+        self.indefinite = False
         self.ridge = smoothing / c
         self.offers = frozenset(
             {"top-k vertices", "top-k blocks"}

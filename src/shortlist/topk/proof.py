@@ -11,7 +11,10 @@ All is computed in float64 from the model and the dual point themselves.
   the move itself leaves by rounding, :math:`\delta_i` in sum, changes the dual by at most
   :math:`\delta_i` times the largest slope of the row.
 
-The zero model and the zero dual point stand in where overflow or rounding leave less.
+The zero model and the zero dual point stand in where overflow or rounding leave less. A kernel
+that is not positive semi-definite shows by a model of negative squared norm, or by a dual value
+above the primal one of the zero model: then a negative square counts as zero, and no bound but
+zero is given.
 """
 
 from __future__ import annotations
@@ -71,11 +74,7 @@ def prove(
         solution, primal, primal_error = at_zero.solution, at_zero.primal, at_zero.rounding
     rounding = primal_error + dual_error
     if negative or dual - rounding > at_zero.primal + at_zero.rounding:
-        raise ValueError(
-            "The kernel is not positive semi-definite on these rows (a model has a negative "
-            "squared norm), so that no optimum can be proved: choose other kernel parameters, "
-            "for sigmoid a smaller gamma and a larger coef0, or another kernel."
-        )
+        problem.indefinite, dual = True, -np.inf
     if not dual - rounding > 0.0:
         # Zero is a bound, and exact: the monitor will take the rounding off again.
         dual = rounding = primal_error
@@ -126,7 +125,7 @@ def _objective(problem: TopKProblem, at: Measured, multiple: float) -> tuple[flo
         slack = 2.0 * multiple * error + spare * (1.0 + 2.0 * largest)
         loss += float(problem.losses(rows, values.copy(), np.zeros_like(slack)).sum())
         raised += float(problem.losses(rows, values, slack).sum())
-    half = multiple**2 * at.half
+    half = multiple**2 * max(at.half, 0.0)
     rounding = max(raised - loss, 0.0) + multiple**2 * at.error
     return half + loss, rounding + gamma(len(problem.y)) * (half + raised)
 

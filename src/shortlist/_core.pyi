@@ -211,6 +211,29 @@ def topk_block(
 ) -> None:
     """Solve one block exactly."""
 
+def topk_losses(
+    rho: np.ndarray,
+    pseudo: bool,
+    z: np.ndarray,
+    y: np.ndarray,
+    c: np.ndarray,
+    ridge: np.ndarray,
+    slack: np.ndarray,
+    out: np.ndarray,
+) -> None:
+    """Write the losses at the scores `z`, other classes raised by `slack`; overwrites `z`."""
+
+def topk_feasible(
+    rho: np.ndarray,
+    n_classes: int,
+    pseudo: bool,
+    c: np.ndarray,
+    start: np.ndarray,
+    beta: np.ndarray,
+    missing: np.ndarray,
+) -> None:
+    """Move dual variables into their domain; `missing` bounds what rounding leaves."""
+
 class TopKDual:
     """Dual variables of the top-k problems, a few entries per row."""
 

@@ -40,6 +40,9 @@ class TopKDual {
   bool has_proposal() const { return start_.size() == n_rows() + 1; }
   bool has_curvature() const { return curve_start_.size() == n_rows() + 1; }
   const std::vector<DualEntry>& entries(std::size_t i) const { return beta_[i]; }
+  // The last proposal: the entries of all rows, and where each row starts.
+  const std::vector<DualEntry>& proposed() const { return proposed_; }
+  const std::vector<std::size_t>& proposed_start() const { return start_; }
 
   // Visits the rows of `order`; returns how many were not resting. A row that does
   // not move rests longer and longer, up to `longest` sweeps. Ends early at the deadline.

@@ -21,7 +21,9 @@ import numpy as np
 
 from .. import _core
 from .._losses import Loss
+from ..rows.rounding import gamma
 from .plan import plan_pairs
+from .proof import Evidence, Grid, collect
 from .sampling import chances, sample_rows, small_groups
 from .spaces import FeatureSpace, LinearSpace, Point, Space
 
@@ -103,6 +105,13 @@ class Pairs(Protocol):
 
     def sample(self, count: int) -> PairProblem:
         """Return the problem of about `count` of the rows, in memory."""
+
+    def evidence(self, u: np.ndarray, width: float) -> Evidence:
+        """Return what a proof needs of a model."""
+
+    @property
+    def vertex_error(self) -> float:
+        """Bound of the error of the sums of any vertex, relative to the weight of all pairs."""
 
 
 def primal_value(problem: Pairs, sums: ModelSums) -> float:
@@ -240,6 +249,7 @@ class PairProblem:
             )
             self.compared = float(weight[degree > 0.0].sum())
             self._comparisons = degree
+            self.grid = Grid.of(self.plan, weight)
             self.c = pair_weight(C, self.compared, self.n_pairs, normalize)
 
     @property
@@ -329,6 +339,18 @@ class PairProblem:
             curved,
             degree,
         )
+
+    def evidence(self, u: np.ndarray, width: float, count: float | None = None) -> Evidence:
+        """Return what a proof needs of a model; `count` rows and parts are added up in all."""
+        return collect(self, u, width, self.space.n_rows if count is None else count)
+
+    @property
+    def vertex_error(self) -> float:
+        """Bound of the error of the sums of any vertex, relative to the weight of all pairs."""
+        lost = 0.0
+        if not self.grid.exact:
+            lost = self.grid.lost * self.grid.weight * float(self.weight.sum()) / self.n_pairs
+        return 3.0 * gamma(self.space.n_rows) + lost
 
     def partners(self, f: np.ndarray, width: float, values: np.ndarray) -> np.ndarray:
         """Weighted sum of `values` over the partners counted in ``degree``."""

@@ -181,6 +181,11 @@ class KernelMatrix:
         narrow = np.asarray(self._raw(one, one)).dtype == np.float32
         self.dtype = np.dtype(np.float32 if narrow else np.float64)
 
+    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return q and r: entries are at most ``q_i q_j``, off by ``q_i r_j + r_i q_j``."""
+        q = np.sqrt(np.maximum(self.diagonal(), 0.0))
+        return q, (0.0 if self._function is None else 1e-15 * self._X.shape[1]) * q
+
     def _raw(self, rows: np.ndarray | slice, columns: np.ndarray | slice) -> np.ndarray:
         if self._function is not None:
             return self._function(self._X[rows], self._X[columns])

@@ -208,7 +208,7 @@ class RankSVM(BaseEstimator):
             y_numeric=True,
             ensure_min_samples=2,
         )
-        weight = check_weight(sample_weight, X.shape[0])
+        weight = check_weight(sample_weight, X.shape[0], some=True)
         group = group_numbers(qid, X)
         used = np.arange(len(y))
         if not weight.all():

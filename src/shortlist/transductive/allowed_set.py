@@ -11,12 +11,15 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ..certificate import Proof
 from .problem import BudgetedSVM
 from .solution import Solution
 
 # Far more than a fit needs; only a numerical accident comes here.
 _PIVOTS_PER_ROW = 50
-_PIVOTS_AT_A_TIME = 2000
+# Between two looks at the clock and for signals: so many, or fewer where rows are many.
+_PIVOTS_AT_A_TIME, _FEWEST_PIVOTS = 2000, 400
+_VALUES_AT_A_TIME = 2e8
 _ABOVE_CEILING, _OUT_OF_PIVOTS = 1, 2
 
 
@@ -31,6 +34,15 @@ class AllowedSet:
         Training rows, candidates and budget.
     stop : callable or None
         Asked now and then; a true answer ends an optimisation before its optimum.
+
+    Attributes
+    ----------
+    allowed : ndarray of bool
+        The set.
+    relaxed_bound : float
+        Proven lower bound of the objective, whatever is allowed: the plain SVM's.
+    relaxed_work : float
+        Multiplications that the plain SVM took.
     """
 
     def __init__(self, problem: BudgetedSVM, stop: Callable[[], bool] | None = None) -> None:
@@ -39,8 +51,15 @@ class AllowedSet:
         self._qp = problem.active_set()
         self._stop = stop
         self._max_pivots = 10_000 + _PIVOTS_PER_ROW * (problem.n_training + problem.n_candidates)
+        # A pivot prices a share of the rows and solves with the free ones.
+        per_pivot = (
+            problem.rows.n_values / 8.0
+            + 3.0 * min(problem.rows.n_features, problem.rows.n_rows) ** 2
+        )
+        slices = int(_VALUES_AT_A_TIME / max(per_pivot, 1.0))
+        self._slice = min(max(slices, _FEWEST_PIVOTS), _PIVOTS_AT_A_TIME)
         self.optimise()
-        self.relaxed_bound = self._qp.value
+        self.relaxed_bound = problem.lower_bound(self._qp.multipliers()[: problem.n_training])
         self.relaxed_work = self._qp.work
 
     @property
@@ -73,8 +92,8 @@ class AllowedSet:
 
     def optimise(self, ceiling: float = np.inf) -> bool:
         """Find the best model; False if its objective certainly exceeds `ceiling`."""
-        for _ in range(0, self._max_pivots, _PIVOTS_AT_A_TIME):
-            status = self._qp.optimise(ceiling, _PIVOTS_AT_A_TIME)
+        for _ in range(0, self._max_pivots, self._slice):
+            status = self._qp.optimise(ceiling, self._slice)
             if status != _OUT_OF_PIVOTS or (self._stop is not None and self._stop()):
                 break
         return status != _ABOVE_CEILING
@@ -99,9 +118,11 @@ class AllowedSet:
 
     def solution(self) -> Solution:
         """Return the current model, its intercept lowered where rounding asks for it."""
-        w, b = self._qp.weights(), self._qp.intercept
-        b, objective = self.problem.lowered(w, b, self.allowed)
-        return Solution(w=w, threshold=-b, primal=objective)
+        return self.problem.lowered(self._qp.weights(), self._qp.intercept, self.allowed)
+
+    def prove(self, found: Solution) -> Proof:
+        """Return what is known of `found`: its objective, and the plain SVM's bound."""
+        return Proof(found, found.primal, self.relaxed_bound, found.error)
 
     def relaxed_is_feasible(self) -> bool:
         """Whether the plain SVM keeps the budget, and so solves the problem.
@@ -118,11 +139,5 @@ class AllowedSet:
 def thresholded(problem: BudgetedSVM, state: AllowedSet) -> Solution:
     """Return the plain SVM of `state` with its intercept lowered to the budget."""
     plain = state.solution()
-    return moved(problem, plain.w, -plain.threshold)
-
-
-def moved(problem: BudgetedSVM, w: np.ndarray, b: float) -> Solution:
-    """Return the model with its intercept lowered to the budget."""
-    allowed = problem.best(problem.split_scores(w, b)[1])
-    b, objective = problem.lowered(w, b, allowed)
-    return Solution(w=w, threshold=-b, primal=objective)
+    allowed = problem.best(problem.split_scores(plain.w, plain.b)[1])
+    return problem.lowered(plain.w, plain.b, allowed)

@@ -18,6 +18,7 @@ from .._fit import ROW_DTYPES, BinaryData, solve, validate_binary
 from .._losses import LOSSES
 from ..certificate import Certificate, Check
 from ..rows.duplicates import merge_duplicates
+from ..rows.formulas import NamedKernel
 from ..rows.kernels import KernelFunction, KernelMatrix, kernel_function
 from ..rows.operators import as_rows
 from .kernel_problem import DualPoint, KernelTopProblem
@@ -169,7 +170,7 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
     ) -> None:
         """Store what was learned."""
         self.classes_ = classes
-        self._keep_model(solution, X)
+        solution = self._keep_model(solution, X)
         if self.warm_start and isinstance(problem, KernelTopProblem):
             self._rows = problem.rows
         self._offset_ = self._offset(solution, problem)
@@ -213,6 +214,8 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
                 degree=self.degree,
                 coef0=self.coef0,
                 weight=data.weight,
+                # Merged rows come in an order that depends on their contents only.
+                rows=np.concatenate([data.positive, data.negative]),
             )
         problem = KernelTopProblem(
             KernelMatrix(X, self._kernel),
@@ -251,7 +254,8 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
         w = solution.w if isinstance(solution, Solution) else solution.coefficients
         return bool(w.any())
 
-    def _keep_model(self, solution: Solution | KernelSolution, X: Any) -> None:
+    def _keep_model(self, solution: Solution | KernelSolution, X: Any) -> Solution | KernelSolution:
+        """Store the model; return the solution in terms of what is stored."""
         for name in ("coef_", "intercept_", "support_", "dual_coef_", "support_vectors_", "_start"):
             if name in vars(self):
                 delattr(self, name)
@@ -259,7 +263,7 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
             self.coef_ = solution.w[None, :]
             if self.warm_start:
                 self._start: Start | None = solution.start
-            return
+            return solution
         c = solution.coefficients
         if self.warm_start:
             self._point: DualPoint = solution.point
@@ -269,8 +273,12 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
             self.support_vectors_ = np.empty((0, 0))
         else:
             self.support_vectors_ = X[self.support_]
-        if isinstance(self.kernel, str) and self.kernel == "linear":
-            self.coef_ = as_rows(X).combine(c)[None, :]
+        if isinstance(self._kernel, NamedKernel) and self._kernel.name == "linear":
+            # The pairs worked on rows less their centre; the features are as they were.
+            rows = self._kernel.centred(X[self.support_].astype(np.float64))
+            self.coef_ = as_rows(rows).combine(self.dual_coef_[0])[None, :]
+            solution = solution.moved(float(self.coef_[0] @ self._kernel.centre))
+        return solution
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Score minus threshold of every row.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -110,3 +110,8 @@ class KernelSolution:
         if problem.kernel.dtype == np.float32:
             scale *= 1e5
         return cls(c, scores, evaluation.threshold, evaluation.primal, scale, point, top)
+
+    def moved(self, by: float) -> KernelSolution:
+        """Return the model with `by` added to every score."""
+        scores, threshold = self.scores + by, self.threshold + by
+        return replace(self, scores=scores, threshold=threshold)

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -320,7 +319,7 @@ class RankSVM(BaseEstimator):
             reset=False,
         )
         if self._linear:
-            return self._linear_scores(X)
+            return as_rows(X, self._centre).scores(self.coef_[0])
         dual_coef = self.dual_coef_[0]
         if self._precomputed:
             return X[:, self.support_].astype(np.float64) @ dual_coef
@@ -333,14 +332,6 @@ class RankSVM(BaseEstimator):
                 rows = X[part].astype(np.float64, copy=False)
                 out[part] = self._kernel_function(rows, support) @ dual_coef
         return out
-
-    def _linear_scores(self, X: Any) -> np.ndarray:
-        w = self.coef_[0]
-        if self._centre is None:
-            return as_rows(X).scores(w)
-        if sparse.issparse(X):  # a row may lack a column that all training rows had
-            return as_rows(X).scores(w) - float(self._centre @ w)
-        return as_rows(X, self._centre).scores(w)
 
     def score(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> float:
         """Share of the pairs of different `y` in one group that the scores order rightly.

@@ -246,13 +246,19 @@ class SparseRows:
 def as_rows(X: Any, centre: np.ndarray | None = None) -> Rows:
     """Wrap validated data in the operator for its storage, less a centre.
 
-    In a CSR matrix only columns with an entry in every row may have a centre other than
-    zero, as :meth:`~shortlist.rows.rounding.Reach.centre` gives it.
+    In the columns of a CSR matrix where the centre is not zero, entries that were left out
+    become explicit.
     """
     if not sparse.issparse(X):
         return DenseRows(X, centre)
-    if centre is not None:
-        X = sparse.csr_array(X, dtype=np.float64, copy=True)
-        X.sum_duplicates()
-        X.data -= centre[X.indices]
-    return SparseRows(X)
+    return SparseRows(X if centre is None else _shifted(X, centre))
+
+
+def _shifted(X: Any, centre: np.ndarray) -> Any:
+    far = np.flatnonzero(centre)
+    moved = X[:, far].toarray() - centre[far]
+    near = sparse.csr_array(X, dtype=np.float64, copy=True)
+    near.data[centre[near.indices] != 0.0] = 0.0
+    starts = np.arange(X.shape[0] + 1) * len(far)
+    places = np.tile(far, X.shape[0])
+    return sparse.csr_array(near + sparse.csr_array((moved.ravel(), places, starts), X.shape))

@@ -245,8 +245,6 @@ class TransductiveTopK(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=ROW_DTYPES, reset=False)
-        if self._centre is None or sparse.issparse(X):
-            return as_rows(X).scores(self.coef_[0]) + self.intercept_[0]
         return as_rows(X, self._centre).scores(self.coef_[0]) + self._centred_intercept
 
     def predict(self, X: Any) -> np.ndarray:

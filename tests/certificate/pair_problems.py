@@ -6,9 +6,9 @@ import warnings
 from typing import Any
 
 import numpy as np
-from oracles.ranking import pairs
 from scipy import sparse
 
+from oracles.ranking import pairs
 from shortlist import RankSVM
 
 from .nasty import KINDS, Nasty, check_certificate, exact_rows, make
@@ -30,7 +30,7 @@ def targets(data: Nasty, seed: int, grades: int) -> tuple[np.ndarray, np.ndarray
 
 def kernel_matrix(model: RankSVM, X: np.ndarray) -> np.ndarray:
     """Kernel of all rows in extended precision, by its formula."""
-    gamma = np.longdouble(gamma_of(model, X))
+    gamma = np.longdouble(model.gamma)
     rows = exact_rows(X)
     if model.kernel == "linear":
         return rows @ rows.T
@@ -42,8 +42,9 @@ def kernel_matrix(model: RankSVM, X: np.ndarray) -> np.ndarray:
     return np.exp(-gamma * (difference**power).sum(axis=2))
 
 
-def gamma_of(model: RankSVM, X: np.ndarray) -> float:
-    return float(model.gamma) if not isinstance(model.gamma, str) else 1.0
+def spread(X: np.ndarray) -> float:
+    """Variance of all entries around the means of their columns; one where they are equal."""
+    return float(np.var(exact_rows(X))) or 1.0
 
 
 def objective(model: RankSVM, data: Nasty, y: np.ndarray, group: np.ndarray) -> Any:
@@ -119,7 +120,7 @@ def random_problem(rng: np.random.Generator) -> Case:
         C=float(10.0 ** rng.integers(-3, 4)),
         kernel=kernel,
         loss=loss,
-        gamma=float(10.0 ** rng.integers(-2, 2)) / max(float(np.var(data.X)), 1e-300),
+        gamma=float(10.0 ** rng.integers(-2, 2)) / spread(data.X),
         degree=2,
         coef0=1.0,
         solver=solver,
@@ -138,7 +139,7 @@ def random_problem(rng: np.random.Generator) -> Case:
         return model.fit(X, y, qid=group, sample_weight=data.weight)
 
     def check_it(fitted: RankSVM) -> None:
-        other = None
+        other = None  # a model of a sharper fit
         if fitted.max_iter > 5:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")

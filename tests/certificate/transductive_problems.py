@@ -60,7 +60,9 @@ def check(
 def random_problem(rng: np.random.Generator) -> Case:
     """Return a random fit of TransductiveTopK on nasty data."""
     seed = int(rng.integers(1 << 30))
-    data = make(str(rng.choice(list(KINDS))), seed, int(rng.integers(6, 30)), int(rng.integers(1, 4)))
+    data = make(
+        str(rng.choice(list(KINDS))), seed, int(rng.integers(6, 30)), int(rng.integers(1, 4))
+    )
     data = data.cast(rng.choice([np.float32, np.float64]))
     solver = str(rng.choice(["swap", "feasible_direction", "exact"], p=[0.5, 0.4, 0.1]))
     candidates = None

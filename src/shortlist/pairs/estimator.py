@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._checks import check_choice, check_number, check_weight
 from .._fit import ROW_DTYPES, atomic, outside, solve
 from .._losses import LOSSES
-from ..certificate import Certificate, Check
+from ..certificate import Certificate, CertificateError, Check
 from ..metrics import pairwise_accuracy
 from ..rows.kernels import KernelFunction, KernelMatrix, kernel_function
 from ..rows.operators import as_rows
@@ -24,6 +24,8 @@ from .spaces import KernelSpace, LinearSpace, Point, Space
 
 # Each is a space of models; see pairs/spaces.py.
 PAIRWISE_FEATURES = ("difference",)
+# Kernels that are positive semi-definite whatever the rows.
+_POSITIVE = ("linear", "rbf", "laplacian")
 
 
 class RankSVM(BaseEstimator):
@@ -238,7 +240,16 @@ class RankSVM(BaseEstimator):
                 "There is no pair to order: y is constant in every group of qid (rows of "
                 "sample_weight 0 left out). Check y, or pass a coarser qid."
             )
-        point, certificate, n_iter = solve(self, problem)
+        try:
+            point, certificate, n_iter = solve(self, problem)
+        except CertificateError as error:
+            if self.kernel in _POSITIVE:
+                raise
+            raise ValueError(
+                f"kernel={self.kernel!r} is not positive semi-definite on these rows: bounds "
+                "of the optimum contradict each other, and there may be none. Choose another "
+                "kernel, or shift or clip the negative eigenvalues of the matrix."
+            ) from error
         if not point.u.any():
             self._warn_collapsed()
         if self._linear:

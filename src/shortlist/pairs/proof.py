@@ -190,7 +190,8 @@ def prove(problem: Provable, point: Point, proposer: np.ndarray, width: float) -
     if proposer is not point.u:
         found = problem.evidence(proposer, width)
     dual = found.gain - _half_square(problem, found.model, found.model_error)
-    return Proof(point, primal, dual, primal_error + found.gain_error)
+    rounding = primal_error + found.gain_error + _defect(problem, point.u, found.model)
+    return Proof(point, primal, dual, rounding)
 
 
 def prove_average(problem: Provable, point: Point, model: Point, total: float, steps: int) -> Proof:
@@ -217,12 +218,19 @@ def prove_average(problem: Provable, point: Point, model: Point, total: float, s
     error = (4.0 * (steps + 1) * UNIT + problem.vertex_error) * problem.value_at_zero
     # A pair is part of two rows.
     dual = total - _half_square(problem, model.u, 2.0 * error * problem.space.length)
-    return Proof(point, primal, dual, primal_error + error)
+    rounding = primal_error + error + _defect(problem, point.u, model.u)
+    return Proof(point, primal, dual, rounding)
 
 
 def _primal(problem: Provable, point: Point, found: Evidence) -> tuple[float, float]:
     square, square_error = problem.space.square(point.u)
     return 0.5 * square + found.loss, 0.5 * square_error + found.loss_error
+
+
+def _defect(problem: Provable, u: np.ndarray, v: np.ndarray) -> float:
+    """Bound what a kernel that is not quite positive may take from the gap of two models."""
+    lengths = math.sqrt(float(u @ u)) + math.sqrt(float(v @ v))
+    return 0.5 * problem.space.defect * lengths * lengths
 
 
 def _half_square(problem: Provable, model: np.ndarray, error: float) -> float:

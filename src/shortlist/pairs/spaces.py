@@ -7,6 +7,7 @@ pairwise feature is another space.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any, Protocol
 
@@ -14,17 +15,22 @@ import numpy as np
 
 from ..rows.kernels import KernelMatrix
 from ..rows.operators import Rows, as_rows
-from ..rows.rounding import Reach, gamma
+from ..rows.rounding import UNIT, Reach, gamma
 
 _BLOCK_BYTES = 1 << 26
 
 
 class Space(Protocol):
-    """A space of models; `length` bounds that of every row's features."""
+    """A space of models.
+
+    `length` bounds that of every row's features. Inner products of models may fall short of
+    being positive by `defect` times the squares of their coefficients.
+    """
 
     n_rows: int
     size: int
     length: float
+    defect: float
 
     def lift(self, v: np.ndarray) -> np.ndarray:
         """Return the model that is the sum of the rows' features weighted by `v`."""
@@ -102,6 +108,7 @@ class FeatureSpace:
         self.n_rows = n_rows
         self.size = size
         self.length = length
+        self.defect = 0.0
 
     def inner(self, p: Point, q: Point) -> float:
         """Return the inner product of two models."""
@@ -180,12 +187,26 @@ class KernelSpace:
         self._step = max(1, _BLOCK_BYTES // (8 * self.n_rows))
         fits = 8.0 * self.n_rows * self.n_rows <= cache_size * 2.0**20
         self.matrix = np.concatenate([block for _, block in self._blocks()]) if fits else None
+        self.defect = self._rounded_away()
 
     def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
         for start in range(0, self.n_rows, self._step):
             part = slice(start, start + self._step)
             block = self._kernel.block(part, slice(None))
             yield part, np.asarray(block, dtype=np.float64)
+
+    def _rounded_away(self) -> float:
+        """Bound what rounding of a given matrix may have taken from its eigenvalues.
+
+        Other kernels are positive, and the error of their entries is known.
+        """
+        if not self._kernel.precomputed and self._kernel.dtype == np.float64:
+            return 0.0
+        unit = 2.0**-24 if self._kernel.dtype == np.float32 else 100.0 * UNIT
+        blocks = (
+            [self.matrix] if self.matrix is not None else (block for _, block in self._blocks())
+        )
+        return unit * math.sqrt(sum(float(np.vdot(block, block)) for block in blocks))
 
     def take(self, index: np.ndarray) -> KernelSpace:
         """Return the same space seen from some of the rows."""

@@ -7,11 +7,12 @@ quadratic programme. See ``_core/active_set.hpp`` for the method.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from ..certificate import Proof
+from ..rows.rounding import UNIT
 from .problem import BudgetedSVM
 from .solution import Solution
 
@@ -20,6 +21,8 @@ _PIVOTS_PER_ROW = 50
 # Between two looks at the clock and for signals: so many, or fewer where rows are many.
 _PIVOTS_AT_A_TIME, _FEWEST_PIVOTS = 2000, 400
 _VALUES_AT_A_TIME = 2e8
+# Noise in scores that is too small to matter.
+_FINE = 1e-9
 _ABOVE_CEILING, _OUT_OF_PIVOTS = 1, 2
 
 
@@ -110,7 +113,7 @@ class AllowedSet:
 
     def scores(self) -> np.ndarray:
         """Scores of the candidates."""
-        return self.problem.split_scores(self._qp.weights(), self._qp.intercept)[1]
+        return self.problem.split_scores(*self._model())[1]
 
     def multipliers(self) -> np.ndarray:
         """How much the objective gains per unit of score granted to each candidate."""
@@ -118,7 +121,38 @@ class AllowedSet:
 
     def solution(self) -> Solution:
         """Return the current model, its intercept lowered where rounding asks for it."""
-        return self.problem.lowered(self._qp.weights(), self._qp.intercept, self.allowed)
+        return self.problem.lowered(*self._model(), self.allowed)
+
+    def _model(self) -> tuple[np.ndarray, float]:
+        """Return the weights and the intercept.
+
+        Weights that are a small difference of large multipliers lose their digits. The rows
+        whose multipliers are free have margins that are known, and give them back.
+        """
+        problem = self.problem
+        w, b, multipliers = self._qp.weights(), self._qp.intercept, self._qp.multipliers()
+        noise = UNIT * float(multipliers.sum()) * problem.reach.length**2
+        if noise <= _FINE:
+            return w, b
+        upper = np.concatenate([problem.c, np.where(self.allowed, 0.0, np.inf)])
+        free = np.flatnonzero((multipliers > 0.0) & (multipliers < upper))
+        stored = np.concatenate([problem.training, problem.candidates])[free]
+        target = np.concatenate([problem.sign, np.zeros(problem.n_candidates)])[free]
+        length = problem.reach.length
+        rows = problem.rows.take(stored).dense() / length
+        rows = np.column_stack([rows, np.ones(len(rows))])
+        missed = target - rows[:, :-1] @ (w * length) - b
+        change = np.linalg.lstsq(rows, missed, rcond=1e-10)[0]
+        better, lifted = w + change[:-1] / length, b + float(change[-1])
+        values = [problem.objective(*v) for v in self._judged((w, b), (better, lifted))]
+        return (better, lifted) if values[1] < values[0] else (w, b)
+
+    def _judged(self, *models: tuple[np.ndarray, float]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield weights and training scores, lowered to the allowed set."""
+        for w, b in models:
+            training, candidates = self.problem.split_scores(w, b)
+            outside = candidates[~self.allowed]
+            yield w, training - (max(float(outside.max()), 0.0) if len(outside) else 0.0)
 
     def prove(self, found: Solution) -> Proof:
         """Return what is known of `found`: its objective, and the plain SVM's bound."""

@@ -89,13 +89,10 @@ def feasible_direction(problem: BudgetedSVM, monitor: Monitor) -> None:
         plain SVM keeps the budget.
     """
     state = AllowedSet(problem, monitor.exhausted)
-    if state.relaxed_is_feasible():
-        best = state.solution()
-        monitor.check(best.primal, state.relaxed_bound, partial(state.prove, best))
-        return
     best = thresholded(problem, state)
+    if monitor.check(best.primal, state.relaxed_bound, partial(state.prove, best)):
+        return
     descent = _Descent(problem, best)
-    monitor.check(best.primal, state.relaxed_bound, partial(state.prove, best))
     waited = 0
     while waited < _PATIENCE and not monitor.exhausted():
         monitor.iteration += 1

@@ -69,11 +69,11 @@ class _Search:
 
     def run(self, restarts: int) -> Solution:
         state, monitor = self.state, self.monitor
+        # The result is never worse than moving the plain SVM's cut-off.
+        self._accept(thresholded(self.problem, state))
+        if monitor.status is not None:
+            return self.best
         if not state.relaxed_is_feasible():
-            # The result is never worse than moving the plain SVM's cut-off.
-            self._accept(thresholded(self.problem, state))
-            if monitor.status is not None:
-                return self.best
             self._peel()
         self._accept(state.solution())
         self._exchange()
@@ -92,6 +92,7 @@ class _Search:
         if monitor.status is None:
             self._check()
         if monitor.status is None:
+            monitor.accept(state.prove(self.best))
             monitor.status = "local"
         return self.best
 

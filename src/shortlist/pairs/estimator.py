@@ -250,7 +250,7 @@ class RankSVM(BaseEstimator):
                 "of the optimum contradict each other, and there may be none. Choose another "
                 "kernel, or shift or clip the negative eigenvalues of the matrix."
             ) from error
-        if not point.u.any():
+        if certificate.status == "converged" and not point.u.any():
             self._warn_collapsed()
         if self._linear:
             self.coef_ = point.u[None, :]

@@ -28,14 +28,14 @@ import numpy as np
 from ..certificate import Monitor
 from .curvature import PairCurvature
 from .problem import ModelSums, Pairs, dual_value, primal_value
-from .proof import prove
+from .proof import check_positive, prove
 from .solution import BestPoint
 from .spaces import FeatureSpace, Point
 
 _FIRST_WIDTH = 2.0
 _LEAST_SHRINK = 0.2
 _LEAST_WIDTH = 1e-9
-_LINE_STEPS = 12
+_LINE_STEPS, _STEEP_AFTER = 30, 4
 _FLAT = 0.2
 _FEW_PAIRS = 40.0
 _STALL = 100
@@ -102,6 +102,10 @@ def _minimise(problem: Pairs, monitor: Monitor) -> tuple[Point, float]:
             decrement = 0.5 * abs(gradient.dot(step))
         point, sums = _line_search(problem, step, sums, monitor.exhausted)
         monitor.iteration += 1
+        if monitor.iteration > 1 and point.dot(point) < 0.0:
+            check_positive(problem, point)
+            monitor.stall()
+            break
     return best.point, width
 
 
@@ -149,20 +153,23 @@ def _line_search(
     if first >= 0.0:
         return point, sums
     low, slope_low, high, slope_high = 0.0, first, np.inf, np.inf
+    lowest = point, sums
     t = 1.0
-    for _ in range(_LINE_STEPS):
+    for count in range(_LINE_STEPS):
         new = point.plus(t, step)
         sums = problem.sums(new, width)
         at = slope(t, sums)
         if abs(at) <= _FLAT * abs(first) or stop():
-            break
+            return new, sums
         if at < 0.0:
-            low, slope_low = t, at
+            low, slope_low, lowest = t, at, (new, sums)
         else:
             high, slope_high = t, at
         if np.isinf(high):
             t *= 4.0
+        elif low == 0.0 and count >= _STEEP_AFTER:
+            t *= 0.01  # where no pair is curved, the step knows nothing of the scale
         else:
             secant = low - slope_low * (high - low) / (slope_high - slope_low)
             t = min(max(secant, low + 0.1 * (high - low)), high - 0.1 * (high - low))
-    return new, sums
+    return lowest if low > 0.0 else (new, sums)

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..certificate import Proof
+from ..certificate import CertificateError, Proof
 from ..rows.rounding import UNIT, gamma
 from .plan import PairPlan
 from .spaces import Point
@@ -220,6 +220,13 @@ def prove_average(problem: Provable, point: Point, model: Point, total: float, s
     dual = total - _half_square(problem, model.u, 2.0 * error * problem.space.length)
     rounding = primal_error + error + _defect(problem, point.u, model.u)
     return Proof(point, primal, dual, rounding)
+
+
+def check_positive(problem: Provable, point: Point) -> None:
+    """Raise an error if a model has a negative square by more than rounding."""
+    square, error = problem.space.square(point.u)
+    if square + error + problem.space.defect * float(point.u @ point.u) < 0.0:
+        raise CertificateError(f"A model has the square {square!r}: the kernel is not positive.")
 
 
 def _primal(problem: Provable, point: Point, found: Evidence) -> tuple[float, float]:

@@ -43,7 +43,7 @@ _INSTALL = (
 )
 
 _CPU_CLOCK = 1  # of SCIP's parameter timing/clocktype
-_FEASIBILITY, _OPTIMALITY = 1e-8, 1e-9
+_FEASIBILITY, _OPTIMALITY = 1e-7, 1e-8
 # Seconds between two looks at the clock and for signals, and what SCIP needs to end.
 _LOOK, _ENDING = 0.05, 0.1
 

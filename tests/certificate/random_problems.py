@@ -26,7 +26,11 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the oracles
 
-FAMILIES = {"top": "top_problems"}
+FAMILIES = {
+    "pairs": "pair_problems",
+    "top": "top_problems",
+    "transductive": "transductive_problems",
+}
 
 
 @dataclass(frozen=True)

@@ -71,11 +71,11 @@ LONG = {
     ),
     "TopKSVC-away": (TopKSVC(k=3, C=1e3, solver="away"), lambda: classes(20_000, 30, 20)),
     "TransductiveTopK-swap": (
-        TransductiveTopK(k=200, method="swap", C=1e3),
+        TransductiveTopK(k=200, solver="swap", C=1e3),
         lambda: binary(4_000, 120, 0.4),
     ),
     "TransductiveTopK-exact": (
-        TransductiveTopK(k=20, method="exact", C=1e2),
+        TransductiveTopK(k=20, solver="exact", C=1e2),
         lambda: binary(400, 20, 0.4),
     ),
 }

@@ -32,10 +32,13 @@ class PairCurvature:
     ----------
     problem : Pairs
         The problem; the sample of rows is drawn once.
+    stop : callable
+        Asked at every product; a true answer ends a step before its accuracy.
     """
 
-    def __init__(self, problem: Pairs) -> None:
+    def __init__(self, problem: Pairs, stop: Callable[[], bool]) -> None:
         self.problem = problem
+        self._stop = stop
         self._sample: PairProblem | None = None
         space = problem.space
         if isinstance(space, FeatureSpace) and space.size <= _MOST_FEATURES:
@@ -78,7 +81,7 @@ class PairCurvature:
             residual = residual.plus(-length, image)
             z = preconditioned(residual)
             previous, square = square, residual.dot(z)
-            if square <= goal:
+            if square <= goal or self._stop():
                 break
             direction = z.plus(square / previous, direction)
         return step if problem is self.problem else Point(self.problem.space, step.u)

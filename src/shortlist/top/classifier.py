@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._checks import check_choice, check_number
-from .._fit import ROW_DTYPES, BinaryData, _outside, atomic, solve, validate_binary
+from .._fit import ROW_DTYPES, BinaryData, atomic, outside, solve, validate_binary
 from .._losses import LOSSES
 from ..certificate import Certificate, Check
 from ..rows.duplicates import merge_duplicates
@@ -189,7 +189,7 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
                 f"{type(self).__name__} collapsed: the zero model is optimal within tol. "
                 + self._collapsed(solution.top_negative),
                 CollapsedWarning,
-                stacklevel=_outside(),
+                stacklevel=outside(),
             )
 
     def _linear(self) -> bool:

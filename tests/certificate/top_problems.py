@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from shortlist import PatMat, TopPush
+from shortlist._checks import top_count
 
 from .nasty import KINDS, Nasty, check_certificate, exact_rows, make, stored
 from .random_problems import Case
@@ -57,9 +58,7 @@ def objective(model: Any, data: Nasty, w: np.ndarray | None = None) -> float:
     X, y, weight = X[used], y[used], weight[used]
     scores = (X * w).sum(axis=1)
     if isinstance(model, TopPush):
-        total = float(data.full_weight[(data.y == 0)].sum())
-        k = model.k if isinstance(model.k, int) else max(1.0, model.k * total)
-        t = top_mean(scores[~y], weight[~y], min(k, total))
+        t = top_mean(scores[~y], weight[~y], top_count(model.k, data.full_weight[data.y == 0]))
     else:
         ranked = np.ones(len(y), dtype=bool) if model.quantile == "all" else ~y
         mass = model.tau * float(data.full_weight[used][ranked].sum())
@@ -119,6 +118,8 @@ def random_problem(rng: np.random.Generator) -> Case:
     data = data.cast(rng.choice([np.float32, np.float64]))
     storage = str(rng.choice(["dense", "csr", "memmap", "blocks"]))
     model = random_estimator(rng)
+    if kind == "one negative" and getattr(model, "k", 1) > 1:
+        model.k = 1
     if model.solver == "accelerated" and storage == "blocks":
         storage = "dense"
 

@@ -138,9 +138,7 @@ def _better(problem: TopProblem, best: _Best, point: _Dual) -> _Best:
     return _Best(point, primal, t) if primal < best.primal else best
 
 
-def _prover(
-    problem: TopProblem, best: _Best, bound: Bound, current: _Dual
-) -> Callable[[], Proof]:
+def _prover(problem: TopProblem, best: _Best, bound: Bound, current: _Dual) -> Callable[[], Proof]:
     """Return the proof of the best model: its scores are one pass over all rows."""
 
     def prove() -> Proof:

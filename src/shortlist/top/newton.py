@@ -191,9 +191,10 @@ class _Point:
 
 def _evaluate(problem: SweptProblem, w: np.ndarray, sweep: Sweep, length: float = 1.0) -> _Point:
     """Return the model `length` times `w`, where `sweep` is of `w`."""
-    t = sweep.scores.threshold(length)
-    w, positive_scores = length * w, length * sweep.positive_scores
-    primal = problem.primal_at(w, positive_scores, t)
+    with _strictly():
+        t = sweep.scores.threshold(length)
+        w, positive_scores = length * w, length * sweep.positive_scores
+        primal = problem.primal_at(w, positive_scores, t)
     return _Point(w, positive_scores, t, primal, ScaledScores(sweep.scores, length))
 
 

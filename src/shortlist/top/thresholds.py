@@ -78,9 +78,7 @@ class TopMean:
         share = np.clip(self.k - (np.cumsum(weight[order]) - weight[order]), 0.0, weight[order])
         return float(share @ scores[order]) / float(share.sum())
 
-    def error(
-        self, t: float, count: int, lowest: float, highest: float, excess: Excess
-    ) -> float:
+    def error(self, t: float, count: int, lowest: float, highest: float, excess: Excess) -> float:
         """Bound the rounding error of the threshold `t` of `count` scores in a range.
 
         Both the sums and the shares at their end are off by the roundings of a sum.
@@ -183,9 +181,7 @@ class SurrogateQuantile:
                 return top - d + self.shift
             d = following
 
-    def error(
-        self, t: float, count: int, lowest: float, highest: float, excess: Excess
-    ) -> float:
+    def error(self, t: float, count: int, lowest: float, highest: float, excess: Excess) -> float:
         r"""Bound the rounding error of the threshold `t` of `count` scores in a range.
 
         Put into its equation, :math:`u = t - 1/\theta` misses the target by a share r. The

@@ -17,7 +17,7 @@ from .._solver import WITHOUT_COUPLING
 from ..rows.cache import RowCache
 from ..rows.kernels import KernelMatrix
 from .problem import TopTerms
-from .thresholds import Threshold, TopMean
+from .thresholds import Threshold
 
 
 @dataclass(frozen=True)
@@ -118,10 +118,10 @@ def sparse_start(terms: TopTerms, nearness: np.ndarray) -> DualPoint:
     Few rows define the top, and a start on all of them costs several times the steps;
     beta = 0 is a singular point of the surrogate quantiles.
     """
-    threshold = terms.threshold
-    mass = 2.0 * threshold.k if isinstance(threshold, TopMean) else threshold.mass
     order = np.argsort(-nearness, kind="stable")
-    reach = np.searchsorted(np.cumsum(terms.negative_weight[order]), max(30.0, mass))
+    reach = np.searchsorted(
+        np.cumsum(terms.negative_weight[order]), max(30.0, terms.threshold.near_weight)
+    )
     near = order[: int(reach) + 1]
     alpha, beta = terms.c.copy(), np.zeros(len(terms.negative))
     weight = terms.negative_weight[near]

@@ -23,7 +23,7 @@ from .._losses import Loss
 from ..rows.operators import Rows, as_rows
 from ..rows.rounding import Reach, gamma
 from .sweeps import ArrayScores, Candidates, Start, Sweep, Wanted, highest
-from .thresholds import Threshold, TopMean
+from .thresholds import Threshold
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ class TopProblem(TopTerms):
     def offers(self) -> frozenset[str]:
         """Capabilities that solvers ask for."""
         offers = {"working set of linear rows"}
-        if isinstance(self.threshold, TopMean):
+        if self.threshold.projectable():
             offers.add("dual projection")
         return frozenset(offers)
 

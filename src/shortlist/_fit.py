@@ -26,8 +26,6 @@ from .rows.duplicates import merge_duplicates
 
 ROW_DTYPES = (np.float64, np.float32)
 _PACKAGE = __name__.partition(".")[0]
-# What scikit-learn keeps on an estimator beside its parameters: requests for metadata.
-_NOT_LEARNED = ("_metadata_request", "_sklearn_output_config")
 
 
 @dataclass(frozen=True)
@@ -153,7 +151,7 @@ def solve(
             f"up to {100 * certificate.relative_gap:.2g} % above the optimum. "
             f"{_advice(certificate)}",
             ConvergenceWarning,
-            stacklevel=_outside(),
+            stacklevel=outside(),
         )
     return solution, certificate, monitor.iteration
 
@@ -173,7 +171,7 @@ def _advice(certificate: Certificate) -> str:
     return "More iterations would not help: scale the features, lower C, or raise tol."
 
 
-def _outside() -> int:
+def outside() -> int:
     """Return the stack level of the first caller that is not part of the package."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_PACKAGE):
@@ -184,21 +182,23 @@ def _outside() -> int:
 def atomic(fit: Callable[..., Any]) -> Callable[..., Any]:
     """Make a ``fit`` all or nothing.
 
-    It runs on a copy of the estimator that holds the parameters only. What the copy learned
-    replaces all that the estimator had learned, at once, when the fit has succeeded; a fit
-    that fails or is interrupted leaves the estimator as it was. The copy finds what was
-    learned before, for a warm start, in ``self._previous``.
+    It runs on a copy of the estimator that has forgotten what earlier fits learned. What the
+    copy learned replaces all of that at once, when the fit has succeeded; a fit that fails
+    or is interrupted leaves the estimator as it was. The copy finds what was learned before,
+    for a warm start, in ``self._previous``. Attributes that others put on the estimator, as
+    scikit-learn does, stay.
     """
 
     @functools.wraps(fit)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
         learner = copy.copy(self)
-        kept = {*self.get_params(deep=False), *_NOT_LEARNED}
-        for name in [name for name in vars(learner) if name not in kept]:
-            delattr(learner, name)
+        for name in vars(self).get("_learned", ()):
+            vars(learner).pop(name, None)
+        kept = set(vars(learner)) - {"_learned"}
         learner._previous = dict(vars(self))
         fit(learner, *args, **kwargs)
-        del learner._previous
+        vars(learner).pop("_previous", None)
+        learner._learned = sorted(set(vars(learner)) - kept | {"_learned"})
         vars(self).clear()
         vars(self).update(vars(learner))
         return self

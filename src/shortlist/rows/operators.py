@@ -77,20 +77,29 @@ def _distinct(keys: list[bytes]) -> tuple[np.ndarray, np.ndarray]:
 
 
 class DenseRows:
-    """Rows of a two-dimensional array, C or F order."""
+    """Rows of a two-dimensional array, C or F order, less a `centre` where there is one.
 
-    def __init__(self, X: np.ndarray) -> None:
+    The centre is subtracted in float64, block by block: rows far from the origin keep
+    their digits, and are not copied whole.
+    """
+
+    def __init__(self, X: np.ndarray, centre: np.ndarray | None = None) -> None:
         self._X = X
+        self._centre = centre
         self.n_rows, self.n_features = X.shape
         self.n_values = X.size
-        self._wide = X.dtype == np.float64
-        self._narrow = X.dtype == np.float32 and X.flags.c_contiguous
+        self._wide = X.dtype == np.float64 and centre is None
+        self._narrow = X.dtype == np.float32 and X.flags.c_contiguous and centre is None
         self._step = max(1, _BLOCK_BYTES // max(1, 8 * self.n_features))
+
+    def _values(self, index: Any) -> np.ndarray:
+        """Return some rows; in their own precision where they are as they were given."""
+        return self._X[index] if self._centre is None else self._X[index] - self._centre
 
     def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
         for start in range(0, self.n_rows, self._step):
             part = slice(start, start + self._step)
-            yield part, self._X[part].astype(np.float64, copy=False)
+            yield part, self._values(part).astype(np.float64, copy=False)
 
     def scores(self, w: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         if self._wide:
@@ -123,7 +132,7 @@ class DenseRows:
         return out
 
     def inner(self) -> np.ndarray:
-        X = self._X.astype(np.float64, copy=False)
+        X = self._values(slice(None)).astype(np.float64, copy=False)
         return X @ X.T
 
     def squared_norms(self) -> np.ndarray:
@@ -139,16 +148,16 @@ class DenseRows:
         return out
 
     def dense(self) -> np.ndarray:
-        return np.ascontiguousarray(self._X, dtype=np.float64)
+        return np.ascontiguousarray(self._values(slice(None)), dtype=np.float64)
 
     def scaled_columns(self, v: np.ndarray) -> DenseRows:
-        return DenseRows(self._X * v)
+        return DenseRows(self._values(slice(None)) * v)
 
     def take(self, index: np.ndarray) -> DenseRows:
-        return DenseRows(self._X[index])
+        return DenseRows(self._values(index))
 
     def stack(self, other: DenseRows) -> DenseRows:
-        return DenseRows(np.concatenate([self._X, other._X]))
+        return DenseRows(np.concatenate([self._values(slice(None)), other._values(slice(None))]))
 
     def merged(self, v: np.ndarray) -> DenseRows:
         return DenseRows(self.combine(v)[None, :])
@@ -159,7 +168,7 @@ class DenseRows:
         return _distinct(keys)
 
     def arrays(self) -> tuple:
-        return (np.ascontiguousarray(self._X),)
+        return (np.ascontiguousarray(self._values(slice(None))),)
 
 
 class SparseRows:
@@ -234,6 +243,22 @@ class SparseRows:
         return (*self._parts, self.n_features)
 
 
-def as_rows(X: Any) -> Rows:
-    """Wrap validated data in the operator for its storage."""
-    return SparseRows(X) if sparse.issparse(X) else DenseRows(X)
+def as_rows(X: Any, centre: np.ndarray | None = None) -> Rows:
+    """Wrap validated data in the operator for its storage, less a centre.
+
+    In the columns of a CSR matrix where the centre is not zero, entries that were left out
+    become explicit.
+    """
+    if not sparse.issparse(X):
+        return DenseRows(X, centre)
+    return SparseRows(X if centre is None else _shifted(X, centre))
+
+
+def _shifted(X: Any, centre: np.ndarray) -> Any:
+    far = np.flatnonzero(centre)
+    moved = X[:, far].toarray() - centre[far]
+    near = sparse.csr_array(X, dtype=np.float64, copy=True)
+    near.data[centre[near.indices] != 0.0] = 0.0
+    starts = np.arange(X.shape[0] + 1) * len(far)
+    places = np.tile(far, X.shape[0])
+    return sparse.csr_array(near + sparse.csr_array((moved.ravel(), places, starts), X.shape))

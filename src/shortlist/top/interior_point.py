@@ -32,6 +32,7 @@ import numpy as np
 from ..rows.operators import Rows
 from .central_path import bent, boxed, crossing, recalled
 from .newton_system import NewtonSystem
+from .proof import NO_BOUND, Bound, dual_bound
 from .slacks import Pair
 from .sweeps import Candidates, Start, SweptProblem
 from .thresholds import Threshold, TopMean
@@ -160,7 +161,7 @@ class InteriorPoint:
         """How much of a good model's gap lies in the products, not in the model."""
         return 1.0
 
-    def settle(self, last: Start) -> float:
+    def settle(self, last: Start) -> Bound:
         """Start anew from the model, which is taken to be good; return its dual value.
 
         The multipliers follow from its scores and from mu; where the scores leave them
@@ -169,15 +170,15 @@ class InteriorPoint:
         """
         if len(last.alpha) == len(self._c) and len(self.working) == len(self._scores):
             self._known = last.alpha, last.shares(self.working)
-        primal, best = self.primal(), 0.0
+        primal, best = self.primal(), NO_BOUND
         for share in _TRIED:
             self.centre(share * primal)
             dual = self.dual()
-            if dual < best:
+            if dual.lower < best.lower:
                 break
             best = dual
         share = self._settled_share / len(self._pairs)
-        self.centre(max(share * (primal - best), 1e-12 * primal))
+        self.centre(max(share * (primal - best.value), 1e-12 * primal))
         return best
 
     def solution(self, w: np.ndarray) -> Start:
@@ -292,24 +293,30 @@ class InteriorPoint:
         t = self.problem.threshold.value(self._scores, self._weight)
         return self.problem.primal_at(self.w, self._positive_scores, t)
 
-    def dual(self) -> float:
+    def dual(self) -> Bound:
         """Best dual value along the ray of the current multipliers, made feasible."""
         alpha, beta = self._alpha_y.a, self._beta_z.a
         self._from_alpha = self._positives.combine(alpha)
         self._from_beta = self._negatives.combine(beta)
         total = float(alpha.sum())
         rescale = total / float(beta.sum())
-        model = rescale * self._from_beta
+        beta, model = rescale * beta, rescale * self._from_beta
         if self._capped:
             # Pull the shares towards the weights' own, which respect every cap.
-            shares = beta * (rescale / total)
+            shares = beta / total
             over = shares > self._cap
             if over.any():
                 keep = float(((self._cap - self._even)[over] / (shares - self._even)[over]).min())
                 keep = max(0.0, keep)
                 centre = total * self._mean
                 model = centre + keep * (model - centre)
-        return self.problem.dual_ray(alpha, self._from_alpha - model).value
+                beta = total * (self._even + keep * (shares - self._even))
+        return self._bound(alpha, beta, self._from_alpha - model)
+
+    def _bound(self, alpha: np.ndarray, beta: np.ndarray, model: np.ndarray) -> Bound:
+        cap = self._cap if self._capped else None
+        problem = self.problem
+        return dual_bound(problem, problem.reach, alpha, beta, model, self._weight, cap)
 
     def step(self) -> float:
         """Take one predictor-corrector step; `dual` must have been called before.

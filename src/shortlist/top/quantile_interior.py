@@ -102,16 +102,6 @@ class QuantileInteriorPoint(InteriorPoint):
         if not self._square:
             self._grow(self._eta_zeta, weight * m - beta, zeta)
 
-    def dual(self) -> float:
-        """Best dual value along the ray of the current multipliers, made feasible."""
-        alpha, beta = self._alpha_y.a, self._beta_z.a
-        self._from_alpha = self._positives.combine(alpha)
-        self._from_beta = self._negatives.combine(beta)
-        rescale = float(alpha.sum()) / float(beta.sum())
-        w = self._from_alpha - rescale * self._from_beta
-        penalty = rescale * self._threshold.penalty(beta, self._weight)
-        return self.problem.dual_ray(alpha, w, penalty).value
-
     def _linearise(self) -> None:
         bz, m = self._beta_z, float(self._level.a[0])
         zeta = self._zeta

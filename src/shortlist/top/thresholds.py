@@ -12,15 +12,19 @@ pair steps: ``"open"`` (:math:`\psi = 0`), ``"tied"`` (0, with the caps
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from .._losses import Loss
+from ..rows.rounding import UNIT, gamma
 
 # Scores that differ by this much, relative to the largest, differ by rounding only.
 TIE = 1e-9
+# Weighted sum of a power of the scores' excess over a level.
+Excess = Callable[[float, int], float]
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,13 @@ class TopMean:
         order = np.argsort(-scores, kind="stable")
         share = np.clip(self.k - (np.cumsum(weight[order]) - weight[order]), 0.0, weight[order])
         return float(share @ scores[order]) / float(share.sum())
+
+    def error(self, t: float, count: int, lowest: float, highest: float, excess: Excess) -> float:
+        """Bound the rounding error of the threshold `t` of `count` scores in a range.
+
+        Both the sums and the shares at their end are off by the roundings of a sum.
+        """
+        return 3.0 * gamma(count) * max(abs(lowest), abs(highest))
 
 
 @dataclass(frozen=True)
@@ -169,6 +180,21 @@ class SurrogateQuantile:
             if not following < d:
                 return top - d + self.shift
             d = following
+
+    def error(self, t: float, count: int, lowest: float, highest: float, excess: Excess) -> float:
+        r"""Bound the rounding error of the threshold `t` of `count` scores in a range.
+
+        Put into its equation, :math:`u = t - 1/\theta` misses the target by a share r. The
+        norm of ``[s - u]_+`` is convex in u and falls at least by its ratio to the largest
+        term, so u is off by at most ``r / (1 - r)`` times that term.
+        """
+        u = t - self.shift
+        room = UNIT * 4.0 * (abs(t) + self.shift + abs(highest))
+        farthest = max(highest - u, 0.0) + room
+        target = self.mass / self.slope**self.loss.power
+        missed = abs(excess(u, self.loss.power) - target) / target + gamma(count)
+        # A few roundings of the scores' distances from u move it as far as they are.
+        return room + (missed / (1.0 - missed) * farthest if missed < 0.5 else math.inf)
 
     def shares(self, scores: np.ndarray, weight: np.ndarray, t: float) -> np.ndarray:
         """Maximiser p of ``p . s - psi(p)``: a gradient of the threshold."""

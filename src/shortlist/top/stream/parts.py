@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ... import _core
-from ..sweeps import Wanted, highest
+from ..sweeps import Wanted, highest, weighted_excess
 from ..thresholds import TIE, Threshold, TopMean, empirical_cut
 
 _CELLS = 1024
@@ -155,6 +155,15 @@ class PartScores:
             np.concatenate([rows, scores]), np.concatenate([row_weight, weight])
         )
 
+    def threshold_error(self, t: float, length: float = 1.0) -> float:
+        """Bound the rounding error of the threshold `t`."""
+
+        def excess(level: float, power: int) -> float:
+            return length**power * sum(self.ask(excess_of, level / length, power))
+
+        ends = (length * self.extremes.lowest, length * self.extremes.highest)
+        return self._rule.error(t, self.extremes.count, *ends, excess)
+
     def cut(self, mass: float, highest: float) -> float:
         """Return the empirical cut."""
         above, scores, weight = self.near(lambda m: m.weight > mass * (1.0 + 1e-12))
@@ -210,6 +219,11 @@ def distinct(part: Part, low: float, high: float) -> tuple[np.ndarray, np.ndarra
 def lowest_above(part: Part, edge: float) -> float:
     """Lowest score above `edge`, infinite where there is none."""
     return float(np.min(part.scores, where=part.scores > edge, initial=np.inf))
+
+
+def excess_of(part: Part, level: float, power: int) -> float:
+    """Weighted sum of a power of what the scores exceed a level by."""
+    return weighted_excess(part.scores, part.weight, level, power)
 
 
 def weight_above(part: Part, edge: float) -> float:

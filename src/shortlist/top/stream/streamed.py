@@ -11,7 +11,7 @@ from ..._losses import Loss
 from ..sweeps import Sweep, Wanted
 from ..thresholds import Threshold, TopMean
 from .parts import FEW_AT_TOP, Extremes, Part, PartScores, top_part
-from .visits import BlockProblem, Found, Layout, Summary, find, free, score
+from .visits import BlockProblem, Found, Layout, Model, Summary, find, free, score
 
 
 class StreamedProblem(BlockProblem):
@@ -52,9 +52,9 @@ class StreamedProblem(BlockProblem):
         """Score every row once."""
         parts: list[Part] = []
         extremes: list[Extremes] = []
-        best = _Best(wanted)
+        best, model = _Best(wanted), Model(w, self.centre)
         for X, layout in zip(self._read(), self._layouts, strict=True):
-            part = score(X, layout, w)
+            part = score(X, layout, model)
             best.offer(X, layout, part)
             extremes.append(Extremes.of(part))
             if self._top is None:
@@ -67,7 +67,8 @@ class StreamedProblem(BlockProblem):
             self.capped,
             Extremes.merged(extremes),
         )
-        return Sweep(self.positives.scores(w), scores, best.found().candidates)
+        found = best.found()
+        return Sweep(self.positives.scores(w), scores, lambda: found.candidates(self.centre))
 
 
 class _Best:

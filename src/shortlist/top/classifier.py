@@ -18,6 +18,7 @@ from .._fit import ROW_DTYPES, BinaryData, atomic, outside, solve, validate_bina
 from .._losses import LOSSES
 from ..certificate import Certificate, Check
 from ..rows.duplicates import merge_duplicates
+from ..rows.formulas import NamedKernel
 from ..rows.kernels import KernelFunction, KernelMatrix, kernel_function
 from ..rows.operators import as_rows
 from .kernel_problem import DualPoint, KernelTopProblem
@@ -220,6 +221,8 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
                 degree=self.degree,
                 coef0=self.coef0,
                 weight=data.weight,
+                # Merged rows come in an order that depends on their contents only.
+                rows=np.concatenate([data.positive, data.negative]),
             )
         problem = KernelTopProblem(
             KernelMatrix(X, self._kernel),
@@ -230,7 +233,10 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
         if self.warm_start:
             mark = self._fingerprint(data, terms[1])
             if mark == self._previous.get("_mark"):
-                problem.start, problem.rows = self._previous["_point"], self._previous["_rows"]
+                problem.start = self._previous["_point"]
+                # A function may compute other entries than it did: only a point is reused.
+                if not callable(self.kernel):
+                    problem.rows = self._previous["_rows"]
             self._mark = mark
         return problem
 
@@ -276,8 +282,11 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
             self.support_vectors_ = np.empty((0, 0))
         else:
             self.support_vectors_ = X[self.support_]
-        if isinstance(self.kernel, str) and self.kernel == "linear":
-            self.coef_ = as_rows(X).combine(c)[None, :]
+        if isinstance(self._kernel, NamedKernel) and self._kernel.name == "linear":
+            # The pairs worked on rows less their centre.
+            self._centre = self._kernel.centre
+            rows = self._kernel.centred(X[self.support_].astype(np.float64))
+            self.coef_ = as_rows(rows).combine(self.dual_coef_[0])[None, :]
 
     @property
     def _origin(self) -> float:

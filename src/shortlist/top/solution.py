@@ -96,18 +96,16 @@ class KernelSolution:
         problem: KernelTopProblem,
         point: DualPoint,
         evaluation: Evaluation,
-        scores: np.ndarray,
+        scores: np.ndarray | None,
     ) -> KernelSolution:
-        """Make the model of a dual point; the zero model where that is better."""
+        """Make the model of a dual point from its scores; without any, the zero model."""
         top = int(problem.negative[np.argmax(point.beta)])
-        c = np.zeros(problem.kernel.n_rows)
-        # Coefficients may also cancel to a zero model, up to rounding.
-        if problem.value_at_zero <= evaluation.primal * (1.0 + 1e-12):
-            t = problem.threshold_at_zero
-            return cls(c, np.zeros_like(c), t, problem.value_at_zero, 0.0, point, top)
-        c[problem.positive] += point.alpha
-        c[problem.negative] -= point.beta
+        n = problem.kernel.n_rows
+        t, primal = evaluation.threshold, evaluation.primal
+        if scores is None:
+            return cls(np.zeros(n), np.zeros(n), t, primal, 0.0, point, top)
+        c = point.coefficients(problem, n)
         scale = float(np.abs(scores[problem.negative]).max())
         if problem.kernel.dtype == np.float32:
             scale *= 1e5
-        return cls(c, scores, evaluation.threshold, evaluation.primal, scale, point, top)
+        return cls(c, scores, t, primal, scale, point, top)

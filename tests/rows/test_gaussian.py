@@ -16,7 +16,7 @@ from shortlist.rows.gaussian import GaussianBlocks
 from shortlist.rows.kernels import KernelMatrix, kernel_function
 from shortlist.top.problem import TopTerms
 from shortlist.top.thresholds import SurrogateQuantile, TopMean
-from shortlist.top.wide import wide_scores, widen
+from shortlist.top.kernel_proof import wide_scores
 from shortlist.top.working_set import square
 
 

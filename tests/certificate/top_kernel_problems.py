@@ -112,7 +112,9 @@ def check_kernel(model: Any, data: Nasty) -> None:
 
 def suited(data: Nasty, kernel: str) -> Nasty:
     """Return the data as the kernel needs it."""
-    return Nasty(data.name, np.abs(data.X), data.y, data.weight) if kernel in _NON_NEGATIVE else data
+    return (
+        Nasty(data.name, np.abs(data.X), data.y, data.weight) if kernel in _NON_NEGATIVE else data
+    )
 
 
 def random_problem(rng: np.random.Generator) -> Case:

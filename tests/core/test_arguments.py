@@ -102,6 +102,10 @@ SMALLER = {
     ("topk_vertices", "z", 1),
     ("TopKDual", "rho", 0),
     ("topk_block", "rho", 0),
+    ("topk_losses", "rho", 0),
+    ("topk_losses", "z", 1),
+    ("topk_feasible", "rho", 0),
+    ("topk_feasible", "beta", 0),
     # CSR arrays do not tell how wide their matrix is.
     ("check_csr", "start", 0),
     ("csr_scores", "w", 0),

@@ -163,6 +163,15 @@ def test_errors_name_the_argument():
         call(column=column)
 
 
+def test_a_matrix_without_columns():
+    none, start = np.zeros(0), np.zeros(4, np.int32)
+    out = np.full(3, np.nan)
+    _core.csr_scores(start, np.zeros(0, np.int32), none, none, out)
+    assert (out == 0.0).all()
+    with pytest.raises(ValueError, match="column must lie"):
+        _core.csr_scores(np.array([0, 1, 1, 1], np.int32), start[:1], np.ones(1), none, out)
+
+
 def test_keys_must_not_fall():
     call = next(call for call in CALLS if call.name == "violation_sums")
     with pytest.raises(ValueError, match="key must not fall"):

@@ -9,11 +9,11 @@ import numpy as np
 from scipy import sparse
 
 from shortlist import PatMat, TopPush
+from shortlist._checks import top_count
 
 from .nasty import KINDS, Nasty, check_certificate, exact_rows, make
 from .random_problems import Case
 from .top_problems import hinge_power, surrogate, top_mean
-from shortlist._checks import top_count
 
 SHIFT_FREE = ("linear", "rbf", "laplacian")
 KERNELS = (*SHIFT_FREE, "poly", "chi2", "tanimoto", "minmax")
@@ -112,7 +112,9 @@ def check_kernel(model: Any, data: Nasty) -> None:
 
 def suited(data: Nasty, kernel: str) -> Nasty:
     """Return the data as the kernel needs it."""
-    return Nasty(data.name, np.abs(data.X), data.y, data.weight) if kernel in _NON_NEGATIVE else data
+    return (
+        Nasty(data.name, np.abs(data.X), data.y, data.weight) if kernel in _NON_NEGATIVE else data
+    )
 
 
 def random_problem(rng: np.random.Generator) -> Case:

@@ -14,9 +14,9 @@ from shortlist.rows.cache import RowCache
 from shortlist.rows.formulas import rbf_kernel
 from shortlist.rows.gaussian import GaussianBlocks
 from shortlist.rows.kernels import KernelMatrix, kernel_function
+from shortlist.top.kernel_proof import wide_scores
 from shortlist.top.problem import TopTerms
 from shortlist.top.thresholds import SurrogateQuantile, TopMean
-from shortlist.top.kernel_proof import wide_scores
 from shortlist.top.working_set import square
 
 

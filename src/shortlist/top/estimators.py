@@ -393,7 +393,7 @@ class PatMat(TopClassifier):
         t = quantile = float(solution.threshold)
         if isinstance(solution, KernelSolution):
             scores: Any = ArrayScores(
-                solution.scores[problem.negative], problem.negative_weight, problem.threshold
+                solution.scores[problem.ranked], problem.ranked_weight, problem.threshold
             )
         else:
             scores = solution.scores

@@ -99,13 +99,13 @@ class KernelSolution:
         scores: np.ndarray | None,
     ) -> KernelSolution:
         """Make the model of a dual point from its scores; without any, the zero model."""
-        top = int(problem.negative[np.argmax(point.beta)])
+        top = int(problem.ranked[np.argmax(point.beta)])
         n = problem.kernel.n_rows
         t, primal = evaluation.threshold, evaluation.primal
         if scores is None:
             return cls(np.zeros(n), np.zeros(n), t, primal, 0.0, point, top)
         c = point.coefficients(problem, n)
-        scale = float(np.abs(scores[problem.negative]).max())
+        scale = float(np.abs(scores[problem.ranked]).max())
         if problem.kernel.dtype == np.float32:
             scale *= 1e5
         return cls(c, scores, t, primal, scale, point, top)

@@ -1,6 +1,23 @@
-"""Compiled loops. Arrays are C-contiguous; ``out`` arguments are written in place."""
+"""Compiled loops. Arrays are C-contiguous; ``out`` arguments are written in place.
+
+Sizes and indices are checked: a wrong one is a ``ValueError`` that names the argument. What
+is written, matrices and indices must have the right type, or it is a ``TypeError``. Long
+loops handle signals as they run, and those of solvers keep the deadline.
+"""
 
 import numpy as np
+
+def set_deadline(seconds: float | None) -> None:
+    """Let the solvers' loops of this thread end early after `seconds`; None for no deadline.
+
+    They then return as if their limit of steps had been reached. Sums are never cut short.
+    """
+
+def late() -> bool:
+    """Whether the deadline of this thread has passed."""
+
+def check_csr(start: np.ndarray, column: np.ndarray, value: np.ndarray, n_columns: int) -> None:
+    """Refuse CSR arrays that point outside the matrix."""
 
 def csr_scores(
     start: np.ndarray, column: np.ndarray, value: np.ndarray, w: np.ndarray, out: np.ndarray
@@ -58,7 +75,10 @@ def pair_steps(
     max_steps: int,
     seed: int = 0,
 ) -> int:
-    """Take pair steps in place until none violates by `eps`; a seed takes random pairs."""
+    """Take pair steps in place until none violates by `eps`; a seed takes random pairs.
+
+    Returns their number.
+    """
 
 def add_rows(
     rows: np.ndarray, slots: np.ndarray, coefficients: np.ndarray, out: np.ndarray

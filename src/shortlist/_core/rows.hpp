@@ -6,55 +6,100 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "arrays.hpp"
 #include "clones.hpp"
+#include "interrupt.hpp"
 
 namespace shortlist {
 
-template <typename Value, typename Index>
+template <typename V, typename I>
 struct CsrView {
-  const Index* start;    // n_rows + 1
-  const Index* column;
-  const Value* value;
-  std::size_t n_rows;
+  const I* start;    // n_rows + 1, checked
+  const I* column;   // not yet: `check` does so, for the rows that are about to be read
+  const V* value;
+  std::size_t n_rows, n_columns;
+
+  std::size_t stored(std::size_t first, std::size_t last) const {
+    return static_cast<std::size_t>(start[last] - start[first]);
+  }
+
+  void check(std::size_t first, std::size_t last) const {
+    check_index("column", column + start[first], stored(first, last), n_columns);
+  }
+
+  // run(first, last) over parts of the rows that stay in the cache, checked just before.
+  template <typename Run>
+  void parts(Run run) const {
+    constexpr std::size_t kValues = 4096;
+    Watch watch;
+    for (std::size_t first = 0, last = 0; first < n_rows; first = last) {
+      do ++last;
+      while (last < n_rows && last - first < kValues && stored(first, last) < kValues);
+      check(first, last);
+      run(first, last);
+      watch.count(stored(first, last) + (last - first));
+    }
+  }
 };
+
+// Sizes and row starts are checked here, columns where they are read.
+template <typename V, typename I>
+CsrView<V, I> csr(const In<I>& start, const In<I>& column, const In<V>& value,
+                  std::size_t n_columns) {
+  check_size("value", value, column.shape(0));
+  check_starts("start", start, column.shape(0));
+  return {start.data(), column.data(), value.data(), start.shape(0) - 1, n_columns};
+}
+
+template <typename V, typename I>
+double csr_score(const CsrView<V, I>& x, std::size_t i, const double* w) {
+  double sum = 0.0;
+  for (I p = x.start[i]; p < x.start[i + 1]; ++p) {
+    sum += static_cast<double>(x.value[p]) * w[x.column[p]];
+  }
+  return sum;
+}
 
 // out_i = x_i . w
 template <typename V, typename I>
 void csr_scores(const CsrView<V, I>& x, const double* w, double* out) {
-  for (std::size_t i = 0; i < x.n_rows; ++i) {
-    double sum = 0.0;
-    for (I p = x.start[i]; p < x.start[i + 1]; ++p) {
-      sum += static_cast<double>(x.value[p]) * w[x.column[p]];
-    }
-    out[i] = sum;
-  }
+  x.parts([&](std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) out[i] = csr_score(x, i, w);
+  });
 }
 
 // out += sum_i v_i x_i
 template <typename V, typename I>
 void csr_combine(const CsrView<V, I>& x, const double* v, double* out) {
-  for (std::size_t i = 0; i < x.n_rows; ++i) {
-    const double vi = v[i];
-    if (vi == 0.0) continue;
-    for (I p = x.start[i]; p < x.start[i + 1]; ++p) {
-      out[x.column[p]] += vi * static_cast<double>(x.value[p]);
+  x.parts([&](std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) {
+      const double vi = v[i];
+      if (vi == 0.0) continue;
+      for (I p = x.start[i]; p < x.start[i + 1]; ++p) {
+        out[x.column[p]] += vi * static_cast<double>(x.value[p]);
+      }
     }
-  }
+  });
 }
 
 // Upper triangle of out += sum_i v_i x_i x_i^T, columns sorted within a row.
 template <typename V, typename I>
-void csr_gram(const CsrView<V, I>& x, const double* v, double* out, std::size_t n_columns) {
-  for (std::size_t i = 0; i < x.n_rows; ++i) {
-    const double vi = v[i];
-    if (vi == 0.0) continue;
-    const I end = x.start[i + 1];
-    for (I p = x.start[i]; p < end; ++p) {
-      const double scaled = vi * static_cast<double>(x.value[p]);
-      double* row = out + static_cast<std::size_t>(x.column[p]) * n_columns;
-      for (I q = p; q < end; ++q) row[x.column[q]] += scaled * static_cast<double>(x.value[q]);
+void csr_gram(const CsrView<V, I>& x, const double* v, double* out) {
+  Watch watch;
+  x.parts([&](std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) {
+      const double vi = v[i];
+      if (vi == 0.0) continue;
+      const I end = x.start[i + 1];
+      for (I p = x.start[i]; p < end; ++p) {
+        const double scaled = vi * static_cast<double>(x.value[p]);
+        double* row = out + static_cast<std::size_t>(x.column[p]) * x.n_columns;
+        for (I q = p; q < end; ++q) row[x.column[q]] += scaled * static_cast<double>(x.value[q]);
+      }
+      const std::size_t stored = x.stored(i, i + 1);
+      watch.count(stored * stored / 2);
     }
-  }
+  });
 }
 
 // out_i = x_i . w for n_rows dense float32 rows, converted as they are read. Four sums a row,
@@ -103,15 +148,17 @@ SHORTLIST_CLONES inline void dense_scores(const float* x, std::size_t n_rows,
   for (; i < n_rows; ++i) few_scores<1>(x + i * n_columns, n_columns, w, out + i);
 }
 
+constexpr std::size_t kCombined = 1024;  // rows whose sum is formed before it is added
+
 // out += sum_i v_i x_i for dense float32 rows. Four rows at a time, so that the sums are
 // loaded and stored a quarter as often; `part` (n_columns) adds up some rows before the rest,
 // so that rounding does not grow with their number.
 SHORTLIST_CLONES inline void dense_combine(const float* x, std::size_t n_rows,
                                            std::size_t n_columns, const double* v, double* part,
                                            double* out) {
-  constexpr std::size_t step = 4, many = 1024;
-  for (std::size_t start = 0; start < n_rows; start += many) {
-    const std::size_t end = std::min(n_rows, start + many);
+  constexpr std::size_t step = 4;
+  for (std::size_t start = 0; start < n_rows; start += kCombined) {
+    const std::size_t end = std::min(n_rows, start + kCombined);
     std::fill(part, part + n_columns, 0.0);
     std::size_t i = start;
     for (; i + step <= end; i += step) {

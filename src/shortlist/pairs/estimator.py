@@ -12,7 +12,7 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from .._checks import check_choice, check_number
-from .._fit import ROW_DTYPES, solve
+from .._fit import ROW_DTYPES, check_sparse, solve
 from .._losses import LOSSES
 from ..certificate import Certificate, Check
 from ..metrics import pairwise_accuracy
@@ -204,6 +204,7 @@ class RankSVM(BaseEstimator):
             y_numeric=True,
             ensure_min_samples=2,
         )
+        check_sparse(X)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         group = group_numbers(qid, X)
         used = np.arange(len(y))

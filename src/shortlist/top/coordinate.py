@@ -153,7 +153,7 @@ class _Walk:
                 terms, work, point, scores, scores, state, 0.0, most, seed=seed + monitor.iteration
             )
             point, scores = DualPoint(steps.alpha, steps.beta), steps.scores
-            monitor.iteration += most
+            monitor.iteration += max(1, steps.count)
             monitor.passes += 1
 
     def _prove(self, best: _Seen, now: _Seen) -> Proof:

@@ -119,7 +119,7 @@ class KernelProver:
 
     def _seconds_per_entry(self) -> float:
         if self._pace is None:
-            some = self.layout.order[:_STEP:2]
+            some = self.layout.order[: _STEP // 2]
             self.problem.kernel.wide_block(some[:2], some[:2])
             start = time.perf_counter()
             self.problem.kernel.wide_block(some, some)

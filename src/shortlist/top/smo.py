@@ -129,15 +129,22 @@ class _Rounds:
                 self._solve()
             else:
                 self._solve_sample()
+                if self.monitor.time_limit is not None:
+                    self._secure()
                 if self._late():
                     raise _TimeUp
 
     def leave(self) -> None:
         """Offer what the last level led to, and leave the kernel rows to the next fit."""
-        if self.length < len(self.layout.order) and self._affordable():
+        if self.length < len(self.layout.order):
+            self._secure()
+        self.problem.rows = self.cache
+
+    def _secure(self) -> None:
+        """Prove the model of a sample on all rows, where there is time: better than none."""
+        if self._affordable() and self.point.alpha.any() and self.point.beta.any():
             scores = np.zeros(len(self.layout.order))
             self.monitor.accept(self.prover(self.all.alpha, self.all.beta, scores).proof)
-        self.problem.rows = self.cache
 
     # -- levels ---------------------------------------------------------------
 

@@ -33,7 +33,7 @@ from .sweeps import Start
 
 # Solvers that work on kernel entries even where the kernel is linear.
 _KERNEL_SOLVERS = ("smo", "coordinate")
-_BLOCK_BYTES = 32_000_000
+_SLICE_BYTES = 32_000_000
 
 
 class CollapsedWarning(UserWarning):
@@ -231,7 +231,7 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
                 problem.start = self._previous["_point"]
                 # A function may compute other entries than it did: only a point is reused.
                 if not callable(self.kernel):
-                    problem.rows = self._previous["_rows"]
+                    problem.cache = self._previous["_cache"]
             self._mark = mark
         return problem
 
@@ -270,7 +270,7 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
         c = solution.coefficients
         if self.warm_start:
             self._point: DualPoint = solution.point
-            self._rows = problem.rows
+            self._cache = problem.cache
         self.support_ = np.flatnonzero(c)
         self.dual_coef_ = c[self.support_][None, :]
         if self._kernel is None:
@@ -296,7 +296,7 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows to score; with ``kernel="precomputed"``, their kernel with every
-            training row. Kernel rows are scored in blocks of bounded memory.
+            training row. Kernel rows are scored in slices of bounded memory.
 
         Returns
         -------
@@ -311,14 +311,14 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
         out = np.full(X.shape[0], -self._offset_)
         if not len(self.support_):
             return out
-        step = max(1, _BLOCK_BYTES // (8 * len(self.support_)))
+        step = max(1, _SLICE_BYTES // (8 * len(self.support_)))
         for start in range(0, X.shape[0], step):
             part = X[start : start + step]
             if self._kernel is None:
-                block = part[:, self.support_]
+                entries = part[:, self.support_]
             else:
-                block = self._kernel(part, self.support_vectors_)
-            out[start : start + step] += block @ self.dual_coef_[0]
+                entries = self._kernel(part, self.support_vectors_)
+            out[start : start + step] += entries @ self.dual_coef_[0]
         return out
 
     def predict(self, X: Any) -> np.ndarray:
@@ -340,7 +340,7 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
     def __getstate__(self) -> dict[str, Any]:
         # Kernel rows and multipliers serve the next warm start, not a stored model.
         state = dict(super().__getstate__())
-        for name in ("_rows", "_mark", "_point", "_start"):
+        for name in ("_cache", "_mark", "_point", "_start"):
             state.pop(name, None)
         return state
 

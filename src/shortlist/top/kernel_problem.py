@@ -74,7 +74,7 @@ class KernelTopProblem(TopTerms):
         Of the sample a solver may start from, or of its random steps.
     start : DualPoint or None
         Dual variables of an earlier fit on the same rows.
-    rows : RowCache or None
+    cache : RowCache or None
         Kernel rows of that fit; a solver may leave its own here.
     """
 
@@ -91,10 +91,10 @@ class KernelTopProblem(TopTerms):
         cache_bytes: int,
         seed: int = 0,
         start: DualPoint | None = None,
-        rows: RowCache | None = None,
+        cache: RowCache | None = None,
     ) -> None:
         super().__init__(positive, ranked, weight, C, loss, threshold)
-        self.rows = rows
+        self.cache = cache
         self.kernel = kernel
         self.weight = weight
         self.C = C

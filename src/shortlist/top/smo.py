@@ -100,13 +100,13 @@ class _Rounds:
     def __init__(self, problem: KernelTopProblem, monitor: Monitor) -> None:
         self.problem = problem
         self.monitor = monitor
-        if problem.rows is None:
+        if problem.cache is None:
             order, self.levels = sample_order(problem)
         else:
-            order, self.levels = problem.rows.order, [len(problem.rows.order)]
+            order, self.levels = problem.cache.order, [len(problem.cache.order)]
         self.layout = Layout.of(problem, order)
         share = int(_SQUARE * problem.cache_bytes)
-        self.cache = problem.rows or RowCache(problem.kernel, order, problem.cache_bytes - share)
+        self.cache = problem.cache or RowCache(problem.kernel, order, problem.cache_bytes - share)
         self.most = max(8, int(math.sqrt(share / self.cache.kernel.dtype.itemsize)))
         self.prover = KernelProver(problem, self.layout, self.cache)
         self.all = DualPoint(np.zeros(len(self.layout.positive)), np.zeros(len(self.layout.ranked)))
@@ -138,7 +138,7 @@ class _Rounds:
         """Offer what the last level led to, and leave the kernel rows to the next fit."""
         if self.length < len(self.layout.order):
             self._secure()
-        self.problem.rows = self.cache
+        self.problem.cache = self.cache
 
     def _secure(self) -> None:
         """Prove the model of a sample on all rows, where there is time: better than none."""

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .rows.rounding import UNIT, sum_error
+
 
 @dataclass(frozen=True)
 class Loss:
@@ -42,6 +44,14 @@ class Loss:
         """Weighted sum of the loss over the violations `z`."""
         violation = np.maximum(z + 1.0, 0.0)
         return float(weight @ violation**self.power)
+
+    def total_error(self, z: np.ndarray, weight: np.ndarray, error: float) -> float:
+        """Bound the error of :meth:`total` where every violation is off by `error`."""
+        violation = np.maximum(z + 1.0, 0.0)
+        error = error + 2.0 * UNIT * (1.0 + float(np.abs(z).max(initial=0.0)))
+        # The loss grows by at most its slope at the far end of the error.
+        steepest = self.power * (violation + error) ** (self.power - 1)
+        return error * float(weight @ steepest) + sum_error(weight * violation**self.power)
 
     def slopes(self, z: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """Weighted derivative at the violations `z`: the dual variables of a model."""

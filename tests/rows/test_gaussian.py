@@ -16,7 +16,7 @@ from shortlist.rows.gaussian import GaussianBlocks
 from shortlist.rows.kernels import KernelMatrix, kernel_function
 from shortlist.top.problem import TopTerms
 from shortlist.top.thresholds import SurrogateQuantile, TopMean
-from shortlist.top.wide import wide_scores, widen
+from shortlist.top.kernel_proof import wide_scores
 from shortlist.top.working_set import square
 
 
@@ -79,16 +79,6 @@ def test_huge_rows(order):
     kernel = KernelMatrix(X, kernel_function("rbf", X, gamma=1.0))
     block = kernel.block(np.arange(3), np.arange(3))
     np.testing.assert_array_equal(block, [[1, 0, 1], [0, 1, 0], [1, 0, 1]])
-
-
-def test_misfitting_sizes():
-    X = np.zeros((3, 2), dtype=np.float32)
-    with pytest.raises(ValueError, match="centred_rows: array sizes"):
-        _core.centred_rows(X, np.arange(2), X[0], X)
-    with pytest.raises(ValueError, match="gaussian_entries: array sizes"):
-        _core.gaussian_entries(X, X[0], X[0], X, np.arange(3), 0)
-    with pytest.raises(ValueError, match="mirror: array sizes"):
-        _core.mirror(X, X, np.arange(3), np.arange(3))
 
 
 @settings(max_examples=60, deadline=None)

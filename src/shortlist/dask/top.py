@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 from .. import top
+from .._fit import atomic
 from ..top.classifier import TopClassifier
 from ._cluster import lost_cluster
 from ._lazy import LazyClassifier, check_features, is_collection
@@ -14,6 +15,7 @@ from ._partitioned import read_partitions
 class _PartitionedFit(LazyClassifier, TopClassifier):
     """The fit path over partitions; that of the parent for everything else."""
 
+    @atomic
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the model.
 
@@ -33,7 +35,8 @@ class _PartitionedFit(LazyClassifier, TopClassifier):
             Fitted estimator.
         """
         if not is_collection(X):
-            return super().fit(X, y, sample_weight)
+            self._learn(X, y, sample_weight)
+            return self
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
@@ -42,7 +45,8 @@ class _PartitionedFit(LazyClassifier, TopClassifier):
         with lost_cluster():
             check_features(self, X, reset=True)
             data = read_partitions(self, X, y, sample_weight, self._ranks_all())
-            return self._fit_blocks(data)
+            self._fit_blocks(data)
+        return self
 
 
 class TopPush(_PartitionedFit, top.TopPush):

@@ -12,7 +12,7 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._checks import check_choice, check_number, check_weight
-from .._fit import ROW_DTYPES, atomic, outside, solve
+from .._fit import ROW_DTYPES, atomic, check_sparse, outside, solve
 from .._losses import LOSSES
 from ..certificate import Certificate, CertificateError, Check
 from ..metrics import pairwise_accuracy
@@ -209,6 +209,7 @@ class RankSVM(BaseEstimator):
             y_numeric=True,
             ensure_min_samples=2,
         )
+        check_sparse(X)
         weight = check_weight(sample_weight, X.shape[0], some=True)
         group = group_numbers(qid, X)
         used = np.arange(len(y))

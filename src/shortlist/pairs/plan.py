@@ -93,9 +93,12 @@ def _segments(segment: np.ndarray, key: np.ndarray, role: np.ndarray, row: np.nd
     keep = np.repeat(low != high, end - start)
     order = order[keep]
     sizes = (end - start)[low != high]
+    # Keys are at most twice as large as there are rows, and may be negative.
+    small = 2 * len(row) < np.iinfo(np.int32).max
+    number = np.int32 if small else np.int64
     return PairPlan(
         np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-        key[order].astype(np.int32),
+        key[order].astype(number),
         role[order],
-        row[order].astype(np.int32),
+        row[order].astype(number),
     )

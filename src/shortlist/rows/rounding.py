@@ -90,10 +90,10 @@ class Reach:
         """Return that of the rows of all parts."""
         parts = [part for part in parts if part.entries] or list(parts[:1])
         entries = max(part.entries for part in parts)
-        if all(part.lowest is not None for part in parts):
-            lowest = np.min([part.lowest for part in parts], axis=0)
-            highest = np.max([part.highest for part in parts], axis=0)
-            return cls.between(lowest, highest, entries)
+        lowest = [part.lowest for part in parts if part.lowest is not None]
+        highest = [part.highest for part in parts if part.highest is not None]
+        if len(lowest) == len(highest) == len(parts):
+            return cls.between(np.min(lowest, axis=0), np.max(highest, axis=0), entries)
         return cls(max(part.length for part in parts), entries)
 
     def centre(self) -> np.ndarray | None:

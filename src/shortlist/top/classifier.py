@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._checks import check_choice, check_number
-from .._fit import ROW_DTYPES, BinaryData, solve, validate_binary
+from .._fit import ROW_DTYPES, BinaryData, atomic, outside, solve, validate_binary
 from .._losses import LOSSES
 from ..certificate import Certificate, Check
 from ..rows.duplicates import merge_duplicates
@@ -40,6 +40,8 @@ class CollapsedWarning(UserWarning):
 
 class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
     """Base of the estimators: a subclass says what its threshold is."""
+
+    _previous: dict[str, Any]  # what was learned before, while a fit runs
 
     def __init__(
         self,
@@ -92,6 +94,7 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
     def _collapsed(self, row: int) -> str:
         """Explain a zero model; `row` weighs most among those of the threshold."""
 
+    @atomic
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the model.
 
@@ -112,6 +115,10 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
         self : object
             Fitted estimator.
         """
+        self._learn(X, y, sample_weight)
+        return self
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
         if isinstance(X, Blocks):
             if y is not None or sample_weight is not None:
                 raise ValueError(
@@ -119,7 +126,8 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
                     "Blocks(source, y, sample_weight)."
                 )
             self._check_parameters(in_blocks=True)
-            return self._fit_blocks(read_blocks(self, X, self._ranks_all()))
+            self._fit_blocks(read_blocks(self, X, self._ranks_all()))
+            return
         self._check_parameters()
         data = validate_binary(self, X, y, sample_weight)
         if not self._linear() and not self._precomputed():
@@ -131,13 +139,12 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
         threshold = self._threshold(*totals)
         terms = (data.positive, ranked, data.weight, float(self.C), LOSSES[self.loss], threshold)
         if self._linear():
-            problem: Any = TopProblem(as_rows(data.X), *terms)
+            problem: Any = TopProblem(data.X, *terms)
             problem.start = self._last_solution()
         else:
             problem = self._kernel_problem(data, terms)
         solved = solve(self, problem)
         self._keep(data.classes, problem, *solved, data.X)
-        return self
 
     def _check_parameters(self, in_blocks: bool = False) -> None:
         check_number("C", self.C, above=0.0)
@@ -149,7 +156,7 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
                 "in blocks take kernel='linear' and solver='auto'."
             )
 
-    def _fit_blocks(self, data: BlockData) -> Self:
+    def _fit_blocks(self, data: BlockData) -> None:
         summary = data.summary
         positive_weight = float(summary.positive_weight.sum())
         threshold = self._threshold(positive_weight, summary.negative_weight)
@@ -157,7 +164,6 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
         problem.start = self._last_solution()
         solved = solve(self, problem)
         self._keep(data.classes, problem, *solved)
-        return self
 
     def _keep(
         self,
@@ -170,12 +176,13 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
     ) -> None:
         """Store what was learned."""
         self.classes_ = classes
-        solution = self._keep_model(solution, X)
-        if self.warm_start and isinstance(problem, KernelTopProblem):
-            self._rows = problem.rows
+        if isinstance(solution, Solution):
+            self._keep_linear(solution, problem.centre)
+        else:
+            self._keep_kernel(solution, problem, X)
         self._offset_ = self._offset(solution, problem)
         if "coef_" in vars(self):
-            self.intercept_ = np.array([-self._offset_])
+            self.intercept_ = np.array([-self._offset_ - self._origin])
         self.certificate_ = certificate
         self.n_iter_ = n_iter
         if certificate.status == "converged" and not self._nonzero(solution):
@@ -183,7 +190,7 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
                 f"{type(self).__name__} collapsed: the zero model is optimal within tol. "
                 + self._collapsed(solution.top_negative),
                 CollapsedWarning,
-                stacklevel=3,
+                stacklevel=outside(),
             )
 
     def _linear(self) -> bool:
@@ -225,8 +232,11 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
         )
         if self.warm_start:
             mark = self._fingerprint(data, terms[1])
-            if mark == getattr(self, "_mark", None):
-                problem.start, problem.rows = self._point, self._rows
+            if mark == self._previous.get("_mark"):
+                problem.start = self._previous["_point"]
+                # A function may compute other entries than it did: only a point is reused.
+                if not callable(self.kernel):
+                    problem.rows = self._previous["_rows"]
             self._mark = mark
         return problem
 
@@ -243,30 +253,29 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
         return digest.hexdigest()
 
     def _last_solution(self) -> Start | None:
-        w = vars(self).get("coef_")
+        previous = self._previous
+        w = previous.get("coef_")
         # The scores of the zero model do not tell which rows matter: nothing to reuse.
         if not self.warm_start or w is None or not w.any() or w.shape[1] != self.n_features_in_:
             return None
-        return vars(self).get("_start") or Start(w[0])
+        return previous.get("_start") or Start(w[0])
 
     @staticmethod
     def _nonzero(solution: Solution | KernelSolution) -> bool:
         w = solution.w if isinstance(solution, Solution) else solution.coefficients
         return bool(w.any())
 
-    def _keep_model(self, solution: Solution | KernelSolution, X: Any) -> Solution | KernelSolution:
-        """Store the model; return the solution in terms of what is stored."""
-        for name in ("coef_", "intercept_", "support_", "dual_coef_", "support_vectors_", "_start"):
-            if name in vars(self):
-                delattr(self, name)
-        if isinstance(solution, Solution):
-            self.coef_ = solution.w[None, :]
-            if self.warm_start:
-                self._start: Start | None = solution.start
-            return solution
+    def _keep_linear(self, solution: Solution, centre: np.ndarray | None) -> None:
+        self.coef_ = solution.w[None, :]
+        self._centre = centre
+        if self.warm_start:
+            self._start = solution.start
+
+    def _keep_kernel(self, solution: KernelSolution, problem: KernelTopProblem, X: Any) -> None:
         c = solution.coefficients
         if self.warm_start:
             self._point: DualPoint = solution.point
+            self._rows = problem.rows
         self.support_ = np.flatnonzero(c)
         self.dual_coef_ = c[self.support_][None, :]
         if self._kernel is None:
@@ -274,11 +283,16 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
         else:
             self.support_vectors_ = X[self.support_]
         if isinstance(self._kernel, NamedKernel) and self._kernel.name == "linear":
-            # The pairs worked on rows less their centre; the features are as they were.
+            # The pairs worked on rows less their centre.
+            self._centre = self._kernel.centre
             rows = self._kernel.centred(X[self.support_].astype(np.float64))
             self.coef_ = as_rows(rows).combine(self.dual_coef_[0])[None, :]
-            solution = solution.moved(float(self.coef_[0] @ self._kernel.centre))
-        return solution
+
+    @property
+    def _origin(self) -> float:
+        """Score of the centre: thresholds of scores counted from there are lower by it."""
+        centre = vars(self).get("_centre")
+        return 0.0 if centre is None else float(centre @ self.coef_[0])
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Score minus threshold of every row.
@@ -297,7 +311,8 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=ROW_DTYPES, reset=False)
         if "coef_" in vars(self):
-            return as_rows(X).scores(self.coef_[0]) - self._offset_
+            # From the centre, rows far from the origin keep their digits.
+            return as_rows(X, vars(self).get("_centre")).scores(self.coef_[0]) - self._offset_
         out = np.full(X.shape[0], -self._offset_)
         if not len(self.support_):
             return out

@@ -188,8 +188,9 @@ class TopPush(TopClassifier):
         return TopMean(top_count(self.k, np.array([negative_weight])))
 
     def _offset(self, solution: Solution | KernelSolution, problem: Any) -> float:
-        self.threshold_ = solution.threshold + _ON_THRESHOLD * solution.score_scale
-        return self.threshold_
+        t = solution.threshold + _ON_THRESHOLD * solution.score_scale
+        self.threshold_ = t + self._origin
+        return t
 
     def _collapsed(self, row: int) -> str:
         return (
@@ -389,7 +390,7 @@ class PatMat(TopClassifier):
         return SurrogateQuantile(LOSSES[self.loss], float(self.theta), float(self.tau) * total)
 
     def _offset(self, solution: Solution | KernelSolution, problem: Any) -> float:
-        self.threshold_ = float(solution.threshold)
+        t = quantile = float(solution.threshold)
         if isinstance(solution, KernelSolution):
             scores: Any = ArrayScores(
                 solution.scores[problem.negative], problem.negative_weight, problem.threshold
@@ -397,10 +398,10 @@ class PatMat(TopClassifier):
         else:
             scores = solution.scores
         # No row of the zero model fits: all are tied.
-        self.quantile_ = self.threshold_
         if scores is not None:
-            self.quantile_ = scores.cut(problem.threshold.mass, self.threshold_)
-        return self.quantile_ if self.cutoff == "quantile" else self.threshold_
+            quantile = scores.cut(problem.threshold.mass, t)
+        self.threshold_, self.quantile_ = t + self._origin, quantile + self._origin
+        return quantile if self.cutoff == "quantile" else t
 
     def _collapsed(self, row: int) -> str:
         return (

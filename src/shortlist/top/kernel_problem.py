@@ -17,7 +17,7 @@ from .._solver import WITHOUT_COUPLING
 from ..rows.cache import RowCache
 from ..rows.kernels import KernelMatrix
 from .problem import TopTerms
-from .thresholds import Threshold, TopMean
+from .thresholds import Threshold
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,17 @@ class DualPoint:
 
     alpha: np.ndarray
     beta: np.ndarray
+
+    def coefficients(self, terms: TopTerms, length: int) -> np.ndarray:
+        """Alpha minus beta of every one of `length` rows."""
+        c = np.zeros(length)
+        c[terms.positive] += self.alpha
+        c[terms.negative] -= self.beta
+        return c
+
+    def copy(self) -> DualPoint:
+        """Return the same point in other memory."""
+        return DualPoint(self.alpha.copy(), self.beta.copy())
 
 
 @dataclass(frozen=True)
@@ -100,6 +111,72 @@ class KernelTopProblem(TopTerms):
         return frozenset(offers)
 
 
+@dataclass(frozen=True)
+class Layout:
+    """An order of the rows that count, and the variables in the order of their rows.
+
+    So a sample is a prefix of the rows and of either kind of variable.
+
+    Attributes
+    ----------
+    problem : KernelTopProblem
+        The problem.
+    order : ndarray of int
+        Training row at every position.
+    positive, negative : ndarray of int
+        Positions of the rows with a loss and of those of the threshold, ascending.
+    by_positive, by_negative : ndarray of int
+        Number, in the problem, of the variable at each place.
+    """
+
+    problem: KernelTopProblem
+    order: np.ndarray
+    positive: np.ndarray
+    negative: np.ndarray
+    by_positive: np.ndarray
+    by_negative: np.ndarray
+
+    @classmethod
+    def of(cls, problem: KernelTopProblem, order: np.ndarray) -> Layout:
+        """Lay the variables out along `order`."""
+        place = np.empty(problem.kernel.n_rows, dtype=np.intp)
+        place[order] = np.arange(len(order))
+        by_positive = np.argsort(place[problem.positive])
+        by_negative = np.argsort(place[problem.negative])
+        positive = place[problem.positive][by_positive]
+        negative = place[problem.negative][by_negative]
+        return cls(problem, order, positive, negative, by_positive, by_negative)
+
+    def terms(self, length: int) -> TopTerms:
+        """Terms over the first `length` rows: of the whole problem, or of one like it."""
+        problem, weight = self.problem, self.problem.weight[self.order]
+        positive = self.positive[self.positive < length]
+        negative = self.negative[self.negative < length]
+        C, threshold = problem.C, problem.threshold
+        if length < len(self.order):
+            # As much loss in all as the whole has: the models of all levels are alike.
+            C *= float(weight[self.positive].sum() / weight[positive].sum())
+            share = float(weight[negative].sum() / weight[self.negative].sum())
+            threshold = threshold.restricted(share)
+        return TopTerms(positive, negative, weight, C, problem.loss, threshold)
+
+    def placed(self, point: DualPoint) -> DualPoint:
+        """Return a point of the problem, along the layout."""
+        return DualPoint(point.alpha[self.by_positive], point.beta[self.by_negative])
+
+    def given(self, point: DualPoint) -> DualPoint:
+        """Return a point along the layout, in the order of the problem."""
+        alpha, beta = np.empty(len(point.alpha)), np.empty(len(point.beta))
+        alpha[self.by_positive], beta[self.by_negative] = point.alpha, point.beta
+        return DualPoint(alpha, beta)
+
+
+def alpha_bound(terms: TopTerms) -> np.ndarray:
+    """Upper bound of every alpha, infinite where there is none."""
+    bound = terms.loss.dual_bound(terms.c)
+    return np.full(len(terms.c), np.inf) if bound is None else bound
+
+
 def evaluate(terms: TopTerms, point: DualPoint, scores: np.ndarray) -> Evaluation:
     """Evaluate primal and dual, given the scores of the rows that `terms` counts."""
     positive_scores, negative_scores = scores[terms.positive], scores[terms.negative]
@@ -118,10 +195,10 @@ def sparse_start(terms: TopTerms, nearness: np.ndarray) -> DualPoint:
     Few rows define the top, and a start on all of them costs several times the steps;
     beta = 0 is a singular point of the surrogate quantiles.
     """
-    threshold = terms.threshold
-    mass = 2.0 * threshold.k if isinstance(threshold, TopMean) else threshold.mass
     order = np.argsort(-nearness, kind="stable")
-    reach = np.searchsorted(np.cumsum(terms.negative_weight[order]), max(30.0, mass))
+    reach = np.searchsorted(
+        np.cumsum(terms.negative_weight[order]), max(30.0, terms.threshold.near_weight)
+    )
     near = order[: int(reach) + 1]
     alpha, beta = terms.c.copy(), np.zeros(len(terms.negative))
     weight = terms.negative_weight[near]

@@ -15,13 +15,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from .._losses import Loss
-from ..rows.operators import Rows
+from ..rows.operators import Rows, as_rows
+from ..rows.rounding import Reach, gamma
 from .sweeps import ArrayScores, Candidates, Start, Sweep, Wanted, highest
-from .thresholds import Threshold, TopMean
+from .thresholds import Threshold
 
 
 @dataclass(frozen=True)
@@ -45,8 +47,15 @@ class TopObjective:
         Loss of the positives.
     threshold : Threshold
         Threshold over the rows that rank.
-    threshold_at_zero : float
-        Threshold of the zero model.
+    ranked_weight : float
+        Weight of all these rows.
+    n_ranked : int
+        How many they are.
+
+    Attributes
+    ----------
+    threshold_at_zero, zero_error : float
+        Threshold of the zero model, and the bound of its rounding error.
     """
 
     def __init__(
@@ -55,13 +64,16 @@ class TopObjective:
         C: float,
         loss: Loss,
         threshold: Threshold,
-        threshold_at_zero: float,
+        ranked_weight: float,
+        n_ranked: int,
     ) -> None:
         self.positive_weight = positive_weight
         self.c = C * positive_weight
         self.loss = loss
         self.threshold = threshold
-        self.threshold_at_zero = threshold_at_zero
+        zeros = ArrayScores(np.zeros(1), np.array([ranked_weight]), threshold)
+        self.threshold_at_zero = t = zeros.threshold()
+        self.zero_error = zeros.threshold_error(t) + gamma(n_ranked) * (abs(t) + threshold.shift)
 
     @property
     def value_at_zero(self) -> float:
@@ -82,10 +94,6 @@ class TopObjective:
         if self.loss.bounded:
             scale = min(scale, 1.0 / float((alpha / self.c).max()))
         return RayMaximum(scale * linear - scale * scale * quadratic, scale)
-
-    def dual_ray(self, alpha: np.ndarray, w: np.ndarray, penalty: float = 0.0) -> RayMaximum:
-        """Maximise the dual along the ray of a feasible point whose model is `w`."""
-        return self.dual_along_ray(alpha, float(w @ w), penalty)
 
 
 class TopTerms(TopObjective):
@@ -116,8 +124,8 @@ class TopTerms(TopObjective):
         self.positive = positive
         self.negative = negative
         self.negative_weight = weight[negative]
-        at_zero = threshold.value(np.zeros(len(negative)), self.negative_weight)
-        super().__init__(weight[positive], C, loss, threshold, at_zero)
+        total = float(self.negative_weight.sum())
+        super().__init__(weight[positive], C, loss, threshold, total, len(negative))
         self.cap = threshold.caps(self.negative_weight)
 
 
@@ -126,20 +134,25 @@ class TopProblem(TopTerms):
 
     Parameters
     ----------
-    rows : Rows
+    X : ndarray or csr matrix
         All training rows, both classes.
     positive, negative, weight, C, loss, threshold
         As in :class:`TopTerms`.
 
     Attributes
     ----------
+    centre : ndarray or None
+        What is subtracted from rows far from the origin. Neither objective depends on it,
+        scores and thresholds do.
+    reach : Reach
+        How far the rows reach from the centre.
     start : Start or None
         A solution to start from, where there is one.
     """
 
     def __init__(
         self,
-        rows: Rows,
+        X: Any,
         positive: np.ndarray,
         negative: np.ndarray,
         weight: np.ndarray,
@@ -148,8 +161,11 @@ class TopProblem(TopTerms):
         threshold: Threshold,
     ) -> None:
         super().__init__(positive, negative, weight, C, loss, threshold)
-        self.rows = rows
-        self.n_features = rows.n_features
+        reach = Reach.of(X)
+        self.centre = reach.centre()
+        self.reach = reach.shifted(self.centre)
+        self.rows = as_rows(X, self.centre)
+        self.n_features = self.rows.n_features
         self.capped = self.cap is not None
         self.start_passes = 1
         self.start: Start | None = None
@@ -163,7 +179,7 @@ class TopProblem(TopTerms):
     def offers(self) -> frozenset[str]:
         """Capabilities that solvers ask for."""
         offers = {"working set of linear rows"}
-        if isinstance(self.threshold, TopMean):
+        if self.threshold.projectable():
             offers.add("dual projection")
         return frozenset(offers)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -22,12 +22,16 @@ class ScaledScores:
         """Largest absolute score."""
         return self.length * self.scores.largest
 
+    def threshold_error(self, t: float) -> float:
+        """Bound the rounding error of their threshold `t`."""
+        return self.scores.threshold_error(t, self.length)
+
     def cut(self, mass: float, highest: float) -> float:
         """Return the empirical cut."""
         return self.length * self.scores.cut(mass, highest / self.length)
 
 
-@dataclass
+@dataclass(frozen=True)
 class Solution:
     """A model with its threshold.
 
@@ -36,9 +40,7 @@ class Solution:
     w : ndarray
         Weights of the features.
     threshold : float
-        Threshold of the negatives' scores under `w`.
-    primal : float
-        Its objective.
+        Threshold of the negatives' scores under `w`, counted from the rows' centre.
     score_scale : float
         Largest absolute score of a negative.
     top_negative : int
@@ -51,7 +53,6 @@ class Solution:
 
     w: np.ndarray
     threshold: float
-    primal: float
     score_scale: float = 0.0
     top_negative: int = -1
     scores: ScaledScores | None = None
@@ -95,23 +96,16 @@ class KernelSolution:
         problem: KernelTopProblem,
         point: DualPoint,
         evaluation: Evaluation,
-        scores: np.ndarray,
+        scores: np.ndarray | None,
     ) -> KernelSolution:
-        """Make the model of a dual point; the zero model where that is better."""
+        """Make the model of a dual point from its scores; without any, the zero model."""
         top = int(problem.negative[np.argmax(point.beta)])
-        c = np.zeros(problem.kernel.n_rows)
-        # Coefficients may also cancel to a zero model, up to rounding.
-        if problem.value_at_zero <= evaluation.primal * (1.0 + 1e-12):
-            t = problem.threshold_at_zero
-            return cls(c, np.zeros_like(c), t, problem.value_at_zero, 0.0, point, top)
-        c[problem.positive] += point.alpha
-        c[problem.negative] -= point.beta
+        n = problem.kernel.n_rows
+        t, primal = evaluation.threshold, evaluation.primal
+        if scores is None:
+            return cls(np.zeros(n), np.zeros(n), t, primal, 0.0, point, top)
+        c = point.coefficients(problem, n)
         scale = float(np.abs(scores[problem.negative]).max())
         if problem.kernel.dtype == np.float32:
             scale *= 1e5
-        return cls(c, scores, evaluation.threshold, evaluation.primal, scale, point, top)
-
-    def moved(self, by: float) -> KernelSolution:
-        """Return the model with `by` added to every score."""
-        scores, threshold = self.scores + by, self.threshold + by
-        return replace(self, scores=scores, threshold=threshold)
+        return cls(c, scores, t, primal, scale, point, top)

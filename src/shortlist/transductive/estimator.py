@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._checks import check_choice, check_number, top_count
-from .._fit import ROW_DTYPES, BinaryData, atomic, solve, validate_binary
+from .._fit import ROW_DTYPES, BinaryData, atomic, check_sparse, solve, validate_binary
 from ..certificate import Certificate, Check
 from ..rows.operators import as_rows
 from ..rows.rounding import Reach
@@ -202,6 +202,7 @@ class TransductiveTopK(ClassifierMixin, BaseEstimator):
 
     def _validate_candidates(self, candidates: Any, X: Any) -> Any:
         pool = validate_data(self, candidates, accept_sparse="csr", dtype=X.dtype, reset=False)
+        check_sparse(pool)
         if sparse.issparse(X) and not sparse.issparse(pool):
             return sparse.csr_array(pool)
         if sparse.issparse(pool) and not sparse.issparse(X):

@@ -64,8 +64,6 @@ def _minimise(problem: Pairs, monitor: Monitor) -> tuple[Point, float]:
     curvature = PairCurvature(problem, monitor.exhausted)
     before = monitor.seconds
     sums = problem.sums(point, width)
-    # A proof makes two such sums, and scores.
-    monitor.reserve = 3.0 * (monitor.seconds - before)
     dual, proposed = -np.inf, (point.u, width)
     least_gap, progress_at, decrement = np.inf, 0, np.inf
     while True:
@@ -74,6 +72,9 @@ def _minimise(problem: Pairs, monitor: Monitor) -> tuple[Point, float]:
         model = sums.model()
         if (value := dual_value(problem, sums, model)) > dual:
             dual, proposed = value, (point.u, width)
+        if not monitor.reserve:
+            # A proof takes two such looks at the pairs, and the scores of two models.
+            monitor.reserve = 3.0 * (monitor.seconds - before)
         # At a tiny C the zero model is within the tolerance, but orders nothing.
         if monitor.iteration or monitor.exhausted():
             proof = partial(prove, problem, best.point, *proposed)
@@ -116,7 +117,7 @@ def _start(problem: Pairs, monitor: Monitor) -> tuple[Point, float]:
         if part.n_pairs:
             left = None
             if monitor.time_limit is not None:
-                left = max(monitor.time_limit - monitor.seconds, 0.0)
+                left = 0.5 * max(monitor.time_limit - monitor.seconds, 0.0)
             rehearsal = Monitor(max(monitor.tol, _SAMPLE_TOL), monitor.max_iter, left)
             point, width = _minimise(part, rehearsal)
             return Point(problem.space, point.u), width

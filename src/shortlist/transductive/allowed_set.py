@@ -18,9 +18,7 @@ from .solution import Solution
 
 # Far more than a fit needs; only a numerical accident comes here.
 _PIVOTS_PER_ROW = 50
-# Between two looks at the clock and for signals: so many, or fewer where rows are many.
-_PIVOTS_AT_A_TIME, _FEWEST_PIVOTS = 2000, 400
-_VALUES_AT_A_TIME = 2e8
+_PIVOTS_AT_A_TIME = 2000
 # Noise in scores that is too small to matter.
 _FINE = 1e-9
 _ABOVE_CEILING, _OUT_OF_PIVOTS = 1, 2
@@ -54,13 +52,6 @@ class AllowedSet:
         self._qp = problem.active_set()
         self._stop = stop
         self._max_pivots = 10_000 + _PIVOTS_PER_ROW * (problem.n_training + problem.n_candidates)
-        # A pivot prices a share of the rows and solves with the free ones.
-        per_pivot = (
-            problem.rows.n_values / 8.0
-            + 3.0 * min(problem.rows.n_features, problem.rows.n_rows) ** 2
-        )
-        slices = int(_VALUES_AT_A_TIME / max(per_pivot, 1.0))
-        self._slice = min(max(slices, _FEWEST_PIVOTS), _PIVOTS_AT_A_TIME)
         self.optimise()
         self.relaxed_bound = problem.lower_bound(self._qp.multipliers()[: problem.n_training])
         self.relaxed_work = self._qp.work
@@ -95,8 +86,8 @@ class AllowedSet:
 
     def optimise(self, ceiling: float = np.inf) -> bool:
         """Find the best model; False if its objective certainly exceeds `ceiling`."""
-        for _ in range(0, self._max_pivots, self._slice):
-            status = self._qp.optimise(ceiling, self._slice)
+        for _ in range(0, self._max_pivots, _PIVOTS_AT_A_TIME):
+            status = self._qp.optimise(ceiling, _PIVOTS_AT_A_TIME)
             if status != _OUT_OF_PIVOTS or (self._stop is not None and self._stop()):
                 break
         return status != _ABOVE_CEILING

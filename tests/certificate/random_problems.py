@@ -26,7 +26,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the oracles
 
-FAMILIES = {"top": "top_problems"}
+FAMILIES = {"top": "top_problems", "topk": "topk_problems"}
 
 
 @dataclass(frozen=True)

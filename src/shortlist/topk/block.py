@@ -52,8 +52,6 @@ _LEAST_SWEEPS = 6
 _PERIOD = 6
 _FIRST_REACH = 4.0
 _SCALES = np.array([0.0, 0.94, 0.98, 1.0, 1.02, 1.06])
-# A proof takes about as long as this many sweeps.
-_PROOF_SWEEPS = 0.6
 # Seconds beyond the limit that are not worth dropping a model.
 _GRACE = 0.2
 # Checks without any progress after which there will be none.
@@ -143,7 +141,7 @@ def ascend(
         return problem.prove(problem.point(dual), model, best.multiple)
 
     def stop() -> bool:
-        monitor.reserve = _PROOF_SWEEPS * scores.seconds
+        monitor.reserve = scores.proof_sweeps * scores.seconds
         return monitor.exhausted()
 
     while monitor.status is None:
@@ -162,7 +160,7 @@ def ascend(
             # No time to compare: the last model is as a rule the best. And where there is
             # none to prove it, what was proved before has to do.
             assert monitor.time_limit is not None
-            end = monitor.seconds + _PROOF_SWEEPS * scores.seconds
+            end = monitor.seconds + scores.proof_sweeps * scores.seconds
             best = Best(best.primal, None, visits=visits)
             in_time = end <= monitor.time_limit + _GRACE
             monitor.check(monitor.primal, monitor.dual, prove if in_time else None)

@@ -76,8 +76,9 @@ class Scores(Protocol):
     n_rows: int
     small: bool
     leaps: bool
-    # What a sweep takes, or has taken so far.
+    # What a sweep takes, or has taken so far, and how many sweeps a proof takes, about.
     seconds: float
+    proof_sweeps: float
 
     def squares(self) -> np.ndarray:
         """Return the diagonal of the kernel."""
@@ -152,6 +153,7 @@ class LinearScores:
             self.X, self._sparse = X.toarray(), False
         self._squares: np.ndarray | None = None
         self.seconds = 0.0
+        self.proof_sweeps = 1.5 if self._sparse else 0.6
         self._slice = _FIRST_SLICE
         self.restart(n_classes)
 
@@ -294,6 +296,7 @@ class KernelScores:
     """
 
     small = False
+    proof_sweeps = 1.0
     # A product with the whole kernel would cost more than a leap brings.
     leaps = False
 
@@ -400,7 +403,7 @@ class KernelScores:
         out = np.zeros((self.n_rows, A.shape[1]))
         used = np.flatnonzero(np.diff(A.indptr))
         part = A[used]
-        for number, batch in enumerate(self._batches):
+        for number, batch in enumerate(self._batches if len(used) else ()):
             if number in self._cache:
                 out[batch] = (A.T @ self._cache[number].T).T
             else:

@@ -23,7 +23,7 @@ from sklearn.ensemble import (
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from sklearn.svm import SVC
 
 from ..top.estimators import PatMat, TopPush
@@ -339,11 +339,14 @@ def kind_of(X: Any) -> str | None:
 def default_features(X: Any) -> Any:
     """Unfitted transformer that makes numbers of rows of this kind.
 
-    Numbers stay as they are. Tables with other columns: skrub's ``TableVectorizer``.
+    Numbers stay as they are, missing ones too. Tables with other columns: skrub's
+    ``TableVectorizer``.
     """
+    # Scales nothing: it makes an array of numbers of any table of numbers.
+    numbers = StandardScaler(with_mean=False, with_std=False)
     other = [] if sparse.issparse(X) else other_columns(X)
     if not other:
-        return FunctionTransformer(feature_names_out="one-to-one")
+        return numbers
     if importlib.util.find_spec("skrub") is None:
         raise ValueError(
             f"X has columns that are not numbers: {', '.join(map(repr, other[:5]))}"
@@ -352,7 +355,7 @@ def default_features(X: Any) -> Any:
         )
     from skrub import TableVectorizer
 
-    return TableVectorizer()
+    return make_pipeline(TableVectorizer(), numbers)
 
 
 def other_columns(X: Any) -> list[Any]:

@@ -48,6 +48,8 @@ PART = 0.6
 _BAG_ROWS = 20_000
 # Probabilities of 0 and 1 are finite log odds, and no two different ones tie.
 _SOFT = 0.002
+# Log odds per standard deviation of a score that tells nothing.
+_LEAST_SLOPE = 1e-3
 # How much cheaper the plain mean is than a departure from it, and the price of the loss.
 _MEAN = 10.0
 _HEAD_C = 0.1
@@ -62,8 +64,7 @@ class Head:
     Attributes
     ----------
     slopes, intercepts : ndarray of shape (n_members,)
-        Calibration of each member; a slope of zero is a member that ranks no better than
-        chance.
+        Calibration of each member.
     weights : ndarray of shape (n_members,)
         Weight of each member's log odds.
     slope, intercept : float
@@ -125,19 +126,23 @@ def fit_head(
 def calibrate(
     scores: np.ndarray, positive: np.ndarray, weight: np.ndarray | None
 ) -> tuple[float, float]:
-    """Slope and intercept that turn scores into log odds; the slope is not negative."""
+    """Slope and intercept that turn scores into log odds.
+
+    The slope is positive wherever the scores differ: a member that ranks no better than
+    chance says next to nothing, but still ranks.
+    """
     share = float(np.average(positive, weights=weight))
     centre = float(np.average(scores, weights=weight))
     spread = float(np.sqrt(np.average((scores - centre) ** 2, weights=weight)))
-    flat = (0.0, float(np.log(share) - np.log1p(-share)))
+    prior = float(np.log(share) - np.log1p(-share))
     if not spread > 1e-12 * max(1.0, abs(centre)):
-        return flat
+        return 0.0, prior
     fitted = LogisticRegression(max_iter=1000)
     fitted.fit(((scores - centre) / spread)[:, None], positive, sample_weight=weight)
-    slope = float(fitted.coef_[0, 0]) / spread
-    if slope <= 0.0:
-        return flat
-    return slope, float(fitted.intercept_[0]) - slope * centre
+    steep = float(fitted.coef_[0, 0])
+    if steep < _LEAST_SLOPE:
+        return _LEAST_SLOPE / spread, prior - _LEAST_SLOPE / spread * centre
+    return steep / spread, float(fitted.intercept_[0]) - steep / spread * centre
 
 
 def average_precisions(

@@ -6,6 +6,7 @@ import platform
 import time
 import warnings
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -82,9 +83,12 @@ def pick(
     features : transformer, default=None
         Unfitted; put before every model and fitted once per fold. None: numbers as they
         are, missing ones too; for a frame with columns that are not numbers, skrub's
-        ``TableVectorizer``. Linear and kernel models impute and scale by themselves.
+        ``TableVectorizer``. Linear and kernel models, and your own, then impute and scale.
     models : "auto", list of str or dict, default="auto"
-        Families to combine: FAMILIES_HERE; or names and estimators of your own.
+        Families to combine: "PatMat", "LightGBM" (where it is installed), "gradient
+        boosting" (where it is not), "extra trees", "random forest", "PatMat rbf", "SVC rbf",
+        "PatMat of sets" (for bits and counts), and "logistic regression" with other `C`;
+        or names and estimators of your own.
         The yardstick is always in; a model of your own called "logistic regression"
         takes its place.
     cv : int, splitter or iterable of splits, default=5
@@ -152,7 +156,7 @@ def pick(
         effort,
         seed,
     )
-    competing, left_out = contestants(models, task)
+    competing, left_out = contestants(models, task, features is not None)
     race = Race(
         competing,
         history,
@@ -232,13 +236,15 @@ def _outlook(race: Race, combination: Combination, n_candidates: int) -> tuple[O
         )
         for i, weight in zip(combination.members, weights, strict=True)
     ]
-    used = [model for model in models if model.weight != 0.0]
-    if len(models) == 1:
-        winner = models[0].name
+    used = [position for position, model in enumerate(models) if model.weight != 0.0]
+    if len(used) == 1:
+        # Alone it keeps its name; what is forecast is what would have been taken fold by fold.
+        models[used[0]] = replace(models[used[0]], share=combination.share)
+        winner = models[used[0]].name
     else:
-        # A single member of weight is named too: for the forecast it may not be the same one.
-        winner = COMBINATION if len(used) > 1 else f"{COMBINATION}: {used[0].name}"
-        models.append(Evidence(winner, COMBINATION, combination.share, 1.0, 0.0))
+        winner = COMBINATION
+        seconds = sum(model.seconds for model in models)
+        models.append(Evidence(winner, COMBINATION, combination.share, 1.0, seconds))
     prevalence = history.mass(tested[history.positive[tested]]) / mass
     outlook = Outlook(
         tuple(models), race.rates, n_candidates, mass, prevalence, folds.weight, folds.ratio

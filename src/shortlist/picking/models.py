@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from sklearn.svm import SVC
 
-from ..top.estimators import PatMat, TopPush
+from ..top.estimators import PatMat
 
 BASELINE = "logistic regression"
 EFFORTS = ("quick", "normal", "thorough")
@@ -117,7 +117,7 @@ Setting = tuple[str, Any]
 
 def _logistic(task: Task) -> Iterator[Setting]:
     yield "", task.scaled(LogisticRegression(max_iter=1000))
-    for C in (0.01,) if task.quick else (0.01, 0.1, 10.0):
+    for C in (0.01,) if task.quick else (0.01, 0.1):
         yield f"C={C:g}", task.scaled(LogisticRegression(C=C, max_iter=1000))
 
 
@@ -189,12 +189,8 @@ def _pat_mat(task: Task) -> Iterator[Setting]:
         yield f"tau={task.tau:g}, C={C:g}", task.scaled(PatMat(task.tau, C=C))
 
 
-def _top_push(task: Task) -> Iterator[Setting]:
-    yield "k=0.05, C=0.01", task.scaled(TopPush(0.05, C=0.01))
-
-
 def _pat_mat_rbf(task: Task) -> Iterator[Setting]:
-    for C in (1.0,) if task.quick else (0.1, 1.0, 10.0):
+    for C in (1.0,) if task.quick else (1.0, 10.0):
         name = f"tau={task.tau:g}, C={C:g}"
         yield name, task.scaled(PatMat(task.tau, C=C, kernel="rbf"))
 
@@ -242,7 +238,6 @@ Family = tuple[Callable[[Task], Iterator[Setting]], Callable[[Task], str | None]
 FAMILIES: dict[str, Family] = {
     BASELINE: (_logistic, _always),
     "PatMat": (_pat_mat, _always),
-    "TopPush": (_top_push, _always),
     "LightGBM": (_light_boosting, _with_lightgbm),
     "gradient boosting": (_hist_boosting, _without_lightgbm),
     "extra trees": (_extra_trees, _always),
@@ -253,7 +248,9 @@ FAMILIES: dict[str, Family] = {
 }
 
 
-def contestants(models: Any, task: Task) -> tuple[list[Model], dict[str, str]]:
+def contestants(
+    models: Any, task: Task, own_features: bool = False
+) -> tuple[list[Model], dict[str, str]]:
     """Models to combine, the baseline first, and the families left out with the reason.
 
     Parameters
@@ -262,9 +259,17 @@ def contestants(models: Any, task: Task) -> tuple[list[Model], dict[str, str]]:
         All families, some of them, or a name and an estimator for each model.
     task : Task
         What the default grids depend on.
+    own_features : bool
+        Whether the user's models take the features as they are; otherwise they are imputed
+        and scaled for them.
     """
     if isinstance(models, Mapping):
         own = [_own(name, estimator) for name, estimator in models.items()]
+        if not own_features:
+            own = [
+                replace(m, estimator=task.scaled(m.estimator), final=task.scaled(m.final))
+                for m in own
+            ]
         if any(model.is_baseline for model in own):
             return sorted(own, key=lambda model: not model.is_baseline), {}
         return [_grid(BASELINE, task)[0], *own], {}

@@ -8,8 +8,8 @@ Three steps, none of which looks at the batch it scores, so that a row's score i
 3. *Calibrate* the sum in the same way, because the mean of log odds is too timid.
 
 Heads. ``"greedy"``: selection with replacement. Start from nothing; twenty times add the
-member that raises the average precision of the sum most; a member's weight is how often it
-was added. Done on five random parts of the rows, and averaged: what was taken by luck in one
+member that raises the average precision of the sum most, and go back to the best round; a
+member's weight is how often it was added. Done on five random parts of the rows, and averaged: what was taken by luck in one
 part is outvoted. ``"patmat"``: the convex problem of :class:`shortlist.PatMat` on the log
 odds, in coordinates that shrink towards their mean,
 
@@ -165,14 +165,22 @@ def average_precisions(
 def greedy_selection(
     scores: np.ndarray, positive: np.ndarray, weight: np.ndarray | None, rounds: int
 ) -> np.ndarray:
-    """Weights of a selection with replacement, by average precision; of equals the first."""
+    """Weights of a selection with replacement, by average precision.
+
+    Of equal members the first is taken, and of all rounds the best is kept, the first of
+    equals: a member that says nothing adds nothing.
+    """
     columns = np.ascontiguousarray(scores.T)
     total, chosen = np.zeros(len(scores)), np.zeros(len(columns))
+    kept, most = chosen, -np.inf
     for _ in range(rounds):
-        best = int(np.argmax(average_precisions(total + columns, positive, weight)))
+        reached = average_precisions(total + columns, positive, weight)
+        best = int(np.argmax(reached))
         total = total + columns[best]
         chosen[best] += 1.0
-    return chosen / rounds
+        if reached[best] > most:
+            kept, most = chosen / chosen.sum(), reached[best]
+    return kept
 
 
 def greedy_weights(

@@ -114,14 +114,11 @@ def test_streamed_candidates_give_the_same_list():
         calls.append(1)
         yield from (NEW[:7], NEW[:0], NEW[7:8], NEW[8:])
 
-    whole = pick(HISTORY, LABELS, NEW, 10, models=["TopPush", "TransductiveTopK"], repeats=1)
-    parts = pick(HISTORY, LABELS, blocks, 10, models=["TopPush", "TransductiveTopK"], repeats=1)
+    whole = pick(HISTORY, LABELS, NEW, 10, models=["PatMat"])
+    parts = pick(HISTORY, LABELS, blocks, 10, models=["PatMat"])
     assert len(calls) == 2
     assert parts.n_candidates == 60
-    assert parts.selected.tolist() == PLAIN
-    assert "TransductiveTopK" not in whole.comparison.left_out
-    assert "blocks" in parts.comparison.left_out["TransductiveTopK"]
-    assert "not tried: TransductiveTopK" in str(parts.comparison)
+    assert parts.selected.tolist() == whole.selected.tolist()
 
 
 def test_a_stream_must_start_afresh():

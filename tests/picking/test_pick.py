@@ -174,9 +174,9 @@ def test_progress_is_told():
     pick(HISTORY, LABELS, NEW, 15, models=quick(), progress=lambda *call: calls.append(call))
     done, total, messages = zip(*calls, strict=True)
     assert list(done) == sorted(done)
-    assert set(total) == {30}
-    assert done[-1] == 30
-    assert "fold 10 of 10" in messages[-1]
+    assert set(total) == {15}
+    assert done[-1] == 15
+    assert "fold 5 of 5" in messages[-1]
 
 
 def test_nothing_that_was_passed_changes():

@@ -56,9 +56,7 @@ def test_the_forecast_of_a_fold_does_not_see_its_rows():
     found = combine(race, 7)
     splits = race.folds.splits
     for fold, (_, test) in enumerate(splits):
-        rows_ = np.concatenate([np.setdiff1d(t, test, assume_unique=True) for _, t in splits])
-        parts = [t[~np.isin(t, test)] for _, t in splits]
-        rows_ = np.concatenate(parts)
+        rows_ = np.concatenate([t[~np.isin(t, test)] for _, t in splits])
         head = fit_head(
             HISTORY[rows_][:, [1, 0, 2, 3]],
             LABELS[rows_],
@@ -100,9 +98,7 @@ def test_long_histories_race_on_a_sample(monkeypatch, grouped):
             seen.append(len(X))
             return super().fit(X, y)
 
-    found = pick(
-        HISTORY, LABELS, HISTORY, 30, models={"logistic regression": Spy()}, groups=groups
-    )
+    found = pick(HISTORY, LABELS, HISTORY, 30, models={"logistic regression": Spy()}, groups=groups)
     assert seen[:5] == [120] * 5 if not grouped else sum(seen[:5]) == 600
     # The final fit sees every row.
     assert seen[5] == 300
@@ -128,10 +124,10 @@ def test_a_fold_without_positives_is_no_obstacle():
 
 @pytest.mark.filterwarnings("ignore:The list is not better")
 def test_interval_covers_about_as_often_as_it_says():
-    # Made data, where new candidates can be drawn at will: 120 histories of 250 rows.
+    # Made data, where new candidates can be drawn at will: 60 histories of 250 rows.
     inside, bias = [], []
     models = {"logistic regression": Column(1)} | {f"column {j}": Column(j) for j in (0, 2, 3)}
-    for seed in range(120):
+    for seed in range(60):
         X, y = rows(250, 1000 + seed, strength=1.2)
         new, truth = rows(250, 5000 + seed, strength=1.2)
         found = pick(X, y, new, 40, models=models, features=FunctionTransformer())
@@ -139,7 +135,7 @@ def test_interval_covers_about_as_often_as_it_says():
         inside.append(found.expected_hits.low <= hits <= found.expected_hits.high)
         bias.append(found.expected_hits.value - hits)
     # Nominal 90 %; whole numbers make it a little more. Three standard errors either way.
-    assert 0.82 <= np.mean(inside) <= 0.99
+    assert 0.78 <= np.mean(inside) <= 0.99
     # Columns of noise compete with the one that tells, and the forecast is not flattered; the
     # weights of the folds come from fewer rows, so it may be a little low.
     error = np.std(bias) / np.sqrt(len(bias))

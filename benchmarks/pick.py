@@ -1,4 +1,4 @@
-"""Does `pick` find more than what its user could have run, and does it keep its promises?
+"""Hits of `pick` against what its user could have run, and whether it keeps its promises.
 
     python -m benchmarks.pick_members --splits 10    fit every contestant on every split
     python -m benchmarks.pick                        judge: heads, pools, forecasts

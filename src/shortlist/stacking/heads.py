@@ -9,9 +9,9 @@ Three steps, none of which looks at the batch it scores, so that a row's score i
 
 Heads. ``"greedy"``: selection with replacement. Start from nothing; twenty times add the
 member that raises the average precision of the sum most, and go back to the best round; a
-member's weight is how often it was added. Done on five random parts of the rows, and averaged: what was taken by luck in one
-part is outvoted. ``"patmat"``: the convex problem of :class:`shortlist.PatMat` on the log
-odds, in coordinates that shrink towards their mean,
+member's weight is how often it was added. Done on five random parts of the rows, and
+averaged: what was taken by luck in one part is outvoted. ``"patmat"``: the convex problem of
+:class:`shortlist.PatMat` on the log odds, in coordinates that shrink towards their mean,
 
 .. math:: z = (B \bar\ell,\ \ell_1 - \bar\ell,\ \dots,\ \ell_M - \bar\ell)
 

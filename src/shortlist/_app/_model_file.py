@@ -7,6 +7,7 @@ itself; a file that names any other is refused before anything is built.
 
 from __future__ import annotations
 
+import json
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +26,9 @@ _MOST_BYTES = 256 << 20
 
 # functools.partial holds a function and its arguments; the function has to be listed, too.
 TRUSTED = (
+    "collections.OrderedDict",
     "functools.partial",
+    "lightgbm.basic.Booster",
     "lightgbm.sklearn.LGBMClassifier",
     "numpy.dtype",
     "shortlist.certificate.Certificate",
@@ -115,6 +118,7 @@ def load_model(path: Path, name: str | None = None) -> SavedModel:
                 "It was refused and nothing in it was run. Use a file that "
                 "shortlist pick --save has written."
             )
+        _check_texts(path)
         content = skops.io.load(path, trusted=list(TRUSTED))
         if content["format"] != FORMAT:
             raise ModelFileError(
@@ -167,6 +171,41 @@ def _check_trees(part: Any, seen: set[int] | None = None) -> None:
     )
     for item in (*inside, *vars(part).values()) if hasattr(part, "__dict__") else inside:
         _check_trees(item, seen)
+
+
+def _check_texts(path: Path) -> None:
+    """Look at the trees that LightGBM keeps as text, before it reads them itself."""
+    with zipfile.ZipFile(path) as archive:
+        waiting: list[Any] = [json.loads(archive.read("schema.json"))]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, dict | list):
+            waiting += part.values() if isinstance(part, dict) else part
+        elif isinstance(part, str) and "Tree=" in part:
+            # Text is in the schema as JSON in JSON.
+            _check_boosted(json.loads(part) if part.startswith('"') else part)
+
+
+def _check_boosted(text: str) -> None:
+    """Raise where a tree of LightGBM points outside itself; leaves are negative numbers."""
+    head, *trees = text.split("\nTree=")
+    features = int(_entries(head)["max_feature_idx"]) + 1
+    for tree in trees:
+        lines = _entries(tree)
+        leaves = int(lines["num_leaves"])
+        for side in ("left_child", "right_child"):
+            children = [int(child) for child in lines.get(side, "").split()]
+            if len(children) != max(leaves - 1, 0) and leaves > 1:
+                raise ValueError("a tree is not complete")
+            for place, child in enumerate(children):
+                if not (-leaves <= child < 0 or place < child < leaves - 1):
+                    raise ValueError("a tree points outside itself")
+        if not all(0 <= int(place) < features for place in lines.get("split_feature", "").split()):
+            raise ValueError("a tree asks for a feature that is not there")
+
+
+def _entries(text: str) -> dict[str, str]:
+    return dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
 
 
 def _check_nodes(tree: Any, nodes: np.ndarray) -> None:

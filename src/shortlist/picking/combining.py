@@ -144,9 +144,7 @@ def _without_crumbs(head: Head) -> Head:
     """Leave out members of next to no weight."""
     weights = np.where(np.abs(head.weights) < _LEAST, 0.0, head.weights)
     weights = weights / weights.sum()
-    return Head(
-        head.slopes, head.intercepts, weights, head.slope, head.intercept, head.certificate
-    )
+    return Head(head.slopes, head.intercepts, weights, head.slope, head.intercept, head.certificate)
 
 
 def _best_alone(

@@ -181,8 +181,8 @@ class _Pool:
                 count += rng.multinomial(int(cells[c]), mass / mass.sum())
         copies = np.minimum(count, self.k)[self.unit]
         ahead = np.zeros(len(copies), dtype=np.int64)
-        for c in range(self.n_cells) if self.n_cells > 1 else [0]:
-            inside = np.flatnonzero(self.cell == c)
+        for number in range(self.n_cells):
+            inside = np.flatnonzero(self.cell == number)
             ahead[inside] = np.cumsum(copies[inside]) - copies[inside]
         copies = np.clip(2 * self.k - ahead, 0, copies)
         rows = np.repeat(self.rows, copies)

@@ -49,7 +49,7 @@ class Limit:
         """Return the limit of some of the rows."""
         return replace(self, group=self.group[rows])
 
-    def words(self, g: int) -> str:
+    def words(self, g: int | np.integer) -> str:
         """Say one bound, for a message."""
         parts = []
         if self.least[g] > 0:

@@ -69,6 +69,18 @@ class Plan:
     held_probability: np.ndarray
     seed: int
 
+    @property
+    def decides(self) -> bool:
+        """Whether the terms change the list or what is expected of it."""
+        return self.terms.ruled or self.terms.time is not None
+
+    def assumed(self) -> str:
+        """Say which share of positives is taken for granted."""
+        weight, positive = self.records.weight, self.records.hit > 0.0
+        share = float(weight[positive].sum() / weight.sum())
+        source = "as in the history" if self.terms.base_rate is None else "as you said"
+        return f"{percent(share)} of the candidates are taken to be positive, {source}."
+
     def at(self, k: int) -> dict[str, Any]:
         """Return what depends on the budget: rows, expected hits and gain, and words."""
         terms, coming = self.terms, self.terms.candidates
@@ -89,7 +101,12 @@ class Plan:
             "selected": selected,
             "expected_hits": ExpectedHits(*hits, CONFIDENCE),
             "expected_gain": ExpectedGain(value, low, high, CONFIDENCE, most_hits, cost),
-            "notes": self._notes(k, selected, replays, cost),
+            "notes": self._notes(
+                k,
+                selected,
+                replays,
+                ExpectedGain(value, low, high, CONFIDENCE, most_hits, cost),
+            ),
         }
 
     def _replay(self, k: int, gain: np.ndarray, fill: bool | None = None) -> Replays:
@@ -105,9 +122,16 @@ class Plan:
             cells = np.bincount(cell, minlength=n_cells)
         return replay(replace(records, rule=rule), cells, n, self.seed)
 
-    def _notes(self, k: int, selected: np.ndarray, replays: Replays, cost: float) -> list[str]:
+    def _notes(
+        self, k: int, selected: np.ndarray, replays: Replays, gain: ExpectedGain
+    ) -> list[str]:
         """Say what the terms did, in sentences."""
-        terms, notes = self.terms, []
+        terms, notes, cost = self.terms, [], gain.limits_cost
+        if terms.valued:
+            notes.append(
+                f"This list is worth {amount(gain.value)} ({amount(gain.low)} to "
+                f"{amount(gain.high)}); the list with most hits {amount(gain.most_hits)}."
+            )
         unit = "" if terms.valued else " expected hits"
         if terms.valued and len(selected) < k:
             notes.append(
@@ -120,9 +144,7 @@ class Plan:
             notes.append(f"The limits cost {amount(cost)}{unit}.")
         if terms.valued and replays.one_row_carries_it:
             notes.append("One row usually brings more than half of the sum: expect large swings.")
-        if terms.base_rate is not None:
-            notes.append(f"{terms.base_rate:.2%} of the candidates are taken to be positive.")
-        return notes
+        return [*notes, self.assumed()]
 
 
 def make_plan(
@@ -159,6 +181,13 @@ def make_plan(
         thinned = np.where(positive, terms.base_rate / seen, (1 - terms.base_rate) / (1 - seen))
         weight = weight * thinned
     side = terms.history.take(held_out.row[used])
+    kept = 1.0
+    if side.entity is not None:
+        if terms.time is not None:
+            # The same entity in another window is another chance to find it.
+            windows = int(fold.max()) + 1
+            side = replace(side, entity=side.entity * windows + fold[used])
+        kept = min(1.0, _rows_each(terms.candidates.entity) / _rows_each(side.entity))
     probability = curve(z)
     records = Records(
         side.gain(probability),
@@ -166,8 +195,27 @@ def make_plan(
         positive.astype(np.float64),
         weight,
         terms.rule(1, side),
+        kept,
     )
     return Plan(terms, curve(log_odds), records, side, probability, seed)
+
+
+def _rows_each(entity: np.ndarray | None) -> float:
+    """Return the mean number of rows of an entity."""
+    assert entity is not None
+    return len(entity) / len(np.unique(entity))
+
+
+def percent(share: float) -> str:
+    """Write a share with two digits or more.
+
+    Examples
+    --------
+    >>> from shortlist.picking.plan import percent
+    >>> percent(0.3), percent(0.0123)
+    ('30%', '1.2%')
+    """
+    return f"{share:.0%}" if share >= 0.1 else f"{share:.1%}" if share >= 0.01 else f"{share:.2%}"
 
 
 def amount(value: float) -> str:

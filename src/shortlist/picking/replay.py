@@ -37,6 +37,8 @@ class Records:
         How often each stands for a candidate.
     rule : Rule
         Entities and groups of these rows, and the budget of the candidates.
+    kept : float
+        Share of an entity's rows that a draw keeps: candidates may hold fewer of each.
     """
 
     gain: np.ndarray
@@ -44,6 +46,7 @@ class Records:
     hit: np.ndarray
     weight: np.ndarray
     rule: Rule
+    kept: float = 1.0
 
     def ranked_by(self, gain: np.ndarray) -> Records:
         """Return the same rows in another order."""
@@ -115,6 +118,8 @@ def replay(
     pool = _Pool(records)
     found = np.empty((4, replays))
     for number in range(replays):
+        if records.kept < 1.0:
+            pool = _Pool(records, rng.random(len(records.gain)) < records.kept)
         rows, entity = pool.draw(rng, cells, n_candidates)
         rule = replace(records.rule.take(rows), entity=entity)
         rule = _possible(rule)
@@ -141,9 +146,10 @@ def cells_of(rule: Rule, n_rows: int) -> tuple[np.ndarray, int]:
 class _Pool:
     """Held-out rows in the order of their gains, ready to be drawn from."""
 
-    def __init__(self, records: Records) -> None:
+    def __init__(self, records: Records, kept: np.ndarray | None = None) -> None:
         n = len(records.gain)
         order = np.lexsort((np.arange(n), -records.gain))
+        order = order if kept is None or not kept.any() else order[kept[order]]
         cell, self.n_cells = cells_of(records.rule, n)
         entity = records.rule.entity
         if entity is not None:
@@ -161,7 +167,6 @@ class _Pool:
             _, self.unit = np.unique(entity[order], return_inverse=True)
             weight = np.ones(int(self.unit.max()) + 1)
         self.share = weight / weight.sum()
-        self.total = n
 
     def draw(
         self, rng: np.random.Generator, cells: np.ndarray | None, n_candidates: int

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -49,7 +50,7 @@ class Limit:
         """Return the limit of some of the rows."""
         return replace(self, group=self.group[rows])
 
-    def words(self, g: int | np.integer) -> str:
+    def words(self, g: Any) -> str:
         """Say one bound, for a message."""
         parts = []
         if self.least[g] > 0:

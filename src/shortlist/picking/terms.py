@@ -74,6 +74,8 @@ class Terms:
     time, delay, window : ndarray, float, float
         Times of the history, time until a label is known, and the candidates' span; None,
         0 and 0 without times.
+    calendar : bool
+        Whether times are seconds.
     """
 
     history: Side
@@ -85,6 +87,7 @@ class Terms:
     time: np.ndarray | None
     delay: float
     window: float
+    calendar: bool = True
 
     @property
     def ruled(self) -> bool:
@@ -199,7 +202,7 @@ def read_terms(
     allowed = _allowed(reader, exclude, one_per)
     if base_rate is not None:
         check_number("base_rate", base_rate, above=0.0, below=1.0)
-    moments, wait, window = None, 0.0, 0.0
+    moments, wait, window, calendar = None, 0.0, 0.0, True
     if time is not None:
         past, coming = reader.pair("time", time, feature=False)
         moments, calendar = as_times(past, "time")
@@ -218,6 +221,7 @@ def read_terms(
         moments,
         wait,
         window,
+        calendar,
     )
 
 

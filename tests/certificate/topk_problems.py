@@ -88,7 +88,9 @@ def random_problem(rng: np.random.Generator) -> Case:
         return TopKSVC(**options).fit(*stored(data, storage, "."))
 
     def check(model: TopKSVC) -> None:
-        other = TopKSVC(**{**options, "solver": "auto", "tol": 1e-4}).fit(*stored(data, "dense", "."))
+        other = TopKSVC(**{**options, "solver": "auto", "tol": 1e-4}).fit(
+            *stored(data, "dense", ".")
+        )
         bound = other.certificate_.primal + other.certificate_.rounding
         check_certificate(model.certificate_, objective(model, data), bound)
 

@@ -1,10 +1,21 @@
-"""Finished cells of a long benchmark, one CSV line each, so that a rerun goes on where it ended."""
+"""Finished cells of a long benchmark, one CSV line each, so that a rerun goes on where it ended.
+
+Raw tables are compressed and lie in the folder ``raw`` of the results: pages are for readers,
+these for reruns. Lines are added to a ``.gz`` file without reading it.
+"""
 
 from __future__ import annotations
 
 import csv
+import gzip
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
+
+
+def open_text(path: Path, mode: str) -> IO[str]:
+    """Open a table for reading or adding, compressed where its name says so."""
+    opened = gzip.open if path.suffix == ".gz" else open
+    return opened(path, f"{mode}t", newline="", encoding="utf-8")  # type: ignore[return-value]
 
 
 class Store:
@@ -23,7 +34,7 @@ class Store:
         self.keys = keys
         self.rows: list[dict[str, str]] = []
         if path.exists():
-            with path.open(newline="", encoding="utf-8") as file:
+            with open_text(path, "r") as file:
                 self.rows = list(csv.DictReader(file))
         self._done = {self._key(row) for row in self.rows}
 
@@ -41,7 +52,7 @@ class Store:
             for name, value in row.items()
         }
         new = not self.path.exists()
-        with self.path.open("a", newline="", encoding="utf-8") as file:
+        with open_text(self.path, "a") as file:
             writer = csv.DictWriter(file, list(text))
             if new:
                 writer.writeheader()

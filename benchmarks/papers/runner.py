@@ -16,11 +16,12 @@ from typing import Any
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
+from benchmarks.store import open_text
 from shortlist.certificate import Certificate, Check, Trace
 
 RESULTS = Path(__file__).parents[1] / "results" / "papers"
 VERDICTS = Path(__file__).parent / "verdicts"
-RUNS = "runs.csv"
+RUNS = "raw/runs.csv"
 
 # One measurement of a cell: what it is, where on the axis it lies ("" if nowhere), its value.
 Record = tuple[str, float | str, float]
@@ -88,7 +89,7 @@ class Table:
 
     def path(self, folder: Path) -> Path:
         """File of the finished cells."""
-        return folder / f"{self.name}.csv"
+        return folder / "raw" / f"{self.name}.csv.gz"
 
 
 def run(table: Table, settings: Settings, folder: Path, only: Collection[str] | None = None) -> int:
@@ -96,8 +97,8 @@ def run(table: Table, settings: Settings, folder: Path, only: Collection[str] | 
 
     With `only`, cells that have one of these keys.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     path = table.path(folder)
+    path.parent.mkdir(parents=True, exist_ok=True)
     done = finished(table, path)
     cells = [tuple(str(key) for key in cell) for cell in table.cells(settings)]
     cells = [cell for cell in cells if not only or not set(only).isdisjoint(cell)]
@@ -125,7 +126,7 @@ def run(table: Table, settings: Settings, folder: Path, only: Collection[str] | 
 def finished(table: Table, path: Path) -> set[tuple[str, ...]]:
     if not path.exists():
         return set()
-    with path.open(newline="") as file:
+    with open_text(path, "r") as file:
         return {tuple(row[key] for key in table.keys) for row in csv.DictReader(file)}
 
 
@@ -135,7 +136,7 @@ def append(path: Path, columns: tuple[str, ...], rows: list[tuple]) -> None:
     lines: list[list[str]] = [list(columns)] if new else []
     lines += [[f"{v:.12g}" if isinstance(v, float) else str(v) for v in row] for row in rows]
     text = "".join(",".join(_quoted(v) for v in line) + "\n" for line in lines)
-    with path.open("a", newline="") as file:
+    with open_text(path, "a") as file:
         file.write(text)
 
 

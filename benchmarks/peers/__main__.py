@@ -103,8 +103,8 @@ def available(peers: Sequence[Peer]) -> list[Peer]:
 
 
 def render(out: Path, command: str) -> None:
-    binary = Store(out / "peers.csv", ()).rows
-    classes = Store(out / "peers_classes.csv", ()).rows
+    binary = Store(out / "raw" / "peers.csv.gz", ()).rows
+    classes = Store(out / "raw" / "peers_classes.csv.gz", ()).rows
     ours = {peer.name for peer in (*PEERS, *MULTICLASS) if peer.ours}
     rank_plot(binary, BINARY_COLUMNS, ours, out / "peers.png")
     note = Path(__file__).with_name("note.md").read_text(encoding="utf-8")
@@ -154,9 +154,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if not options.render:
         os.environ["OMP_NUM_THREADS"] = "1"
         with threadpool_limits(1):
-            binary = Store(options.out / "peers.csv", keys)
+            binary = Store(options.out / "raw" / "peers.csv.gz", keys)
             run(sets, available(chosen), load_binary, measure, binary, options)
-            multi = Store(options.out / "peers_classes.csv", keys)
+            multi = Store(options.out / "raw" / "peers_classes.csv.gz", keys)
             run(classes, available(many), load_multiclass, measure_classes, multi, options)
     words = " ".join(sys.argv[1:] if arguments is None else arguments)
     render(options.out, f"python -m benchmarks.peers {words}".strip())

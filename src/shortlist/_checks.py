@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
+# 0.07 * 100 is 7.000000000000001: products this close to a whole number are that number.
+ROUNDING = 1e-12
+
 
 def check_number(
     name: str,
@@ -43,8 +46,11 @@ def check_choice(name: str, value: Any, choices: Any) -> None:
         raise ValueError(f"{name} must be one of {listed}, got {name}={value!r}.")
 
 
-def check_weight(sample_weight: Any, n_rows: int) -> np.ndarray:
-    """Return the multiplicities of the rows as float64, ones where none are given."""
+def check_weight(sample_weight: Any, n_rows: int, *, some: bool = False) -> np.ndarray:
+    """Return the multiplicities of the rows as float64, ones where none are given.
+
+    With `some`, at least one row must count.
+    """
     if sample_weight is None:
         return np.ones(n_rows)
     weight = check_array(
@@ -63,7 +69,45 @@ def check_weight(sample_weight: Any, n_rows: int) -> np.ndarray:
             f"sample_weight must not be negative, got {weight[row]:g} in row {row}: "
             "a weight is a multiplicity, 0 leaves the row out."
         )
+    if some and not weight.any():
+        raise ValueError("sample_weight is zero for every row; at least one row must count.")
     return weight
+
+
+def check_k(k: Any) -> int | float:
+    """Return a list length: a count of at least 1, or a fraction in (0, 1)."""
+    if not isinstance(k, bool | np.bool_):
+        if isinstance(k, Integral) and k >= 1:
+            return int(k)
+        if isinstance(k, Real) and not isinstance(k, Integral) and 0 < float(k) < 1:
+            return float(k)
+    raise ValueError(f"k must be an integer of at least 1 or a fraction in (0, 1), got k={k!r}.")
+
+
+def check_rate(value: Any, name: str, *, low_open: bool = False, high_open: bool = False) -> float:
+    """Return a number of [0, 1], with either end left out on request."""
+    number = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+    low_ok = number and (value > 0 if low_open else value >= 0)
+    high_ok = number and (value < 1 if high_open else value <= 1)
+    if not (low_ok and high_ok):
+        interval = f"{'(' if low_open else '['}0, 1{')' if high_open else ']'}"
+        raise ValueError(f"{name}={value!r} is not in {interval}; pass a number in this range.")
+    return float(value)
+
+
+def round_up(mass: float, whole: bool) -> float:
+    """Round a share of the rows up to a count, when counts are whole numbers."""
+    return float(math.ceil(mass * (1 - ROUNDING))) if whole else mass
+
+
+def round_down(mass: float, whole: bool) -> float:
+    """Round a share of the rows down to a count, when counts are whole numbers."""
+    return float(math.floor(mass * (1 + ROUNDING))) if whole else mass * (1 + ROUNDING)
+
+
+def list_length(k: int | float, total: float, whole: bool) -> float:
+    """Turn ``k`` into the weight of the list, given the weight of all rows."""
+    return float(k) if isinstance(k, int) else round_up(k * total, whole)
 
 
 def check_two_classes(estimator: Any, classes: np.ndarray, kind: str = "multiclass") -> None:
@@ -95,18 +139,11 @@ def check_both_count(sizes: tuple[float, float], classes: np.ndarray) -> None:
 def top_count(k: Any, weight: np.ndarray, what: str = "negatives") -> float:
     """Return how many rows, counted by `weight`, `k` stands for."""
     total = float(weight.sum())
-    if isinstance(k, Integral) and not isinstance(k, bool | np.bool_):
-        check_number("k", k, least=1, integer=True)
-        if int(k) > total * (1.0 + 1e-12):
-            raise ValueError(
-                f"k={k!r} exceeds the {total:g} {what} (counted by sample_weight): "
-                "choose a smaller k, or a fraction such as k=0.05. Weights are "
-                "multiplicities; scale them up if they were normalised."
-            )
-        return float(int(k))
-    if not isinstance(k, Real) or isinstance(k, bool | np.bool_) or not 0.0 < float(k) < 1.0:
+    k = check_k(k)
+    if isinstance(k, int) and k > total * (1.0 + ROUNDING):
         raise ValueError(
-            f"k must be an integer of at least 1 or a fraction in (0, 1), got k={k!r}."
+            f"k={k!r} exceeds the {total:g} {what} (counted by sample_weight): "
+            "choose a smaller k, or a fraction such as k=0.05. Weights are "
+            "multiplicities; scale them up if they were normalised."
         )
-    # The tolerance keeps 0.1 * 30 at 3, not at 4 through rounding.
-    return min(max(1.0, math.ceil(float(k) * total * (1.0 - 1e-12))), total)
+    return min(max(1.0, list_length(k, total, whole=True)), total)

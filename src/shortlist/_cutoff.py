@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 from scipy.stats import binom
 
-from shortlist.metrics._sample import round_down
+from ._checks import round_down
 
 # Ratio between neighbouring list lengths that are tested for a precision.
 _GRID_RATIO = 1.25

@@ -17,9 +17,9 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from shortlist._cutoff import first_k, threshold_for_fpr, threshold_for_precision
-from shortlist._scores import label_index, positive_scores, take_rows
-from shortlist.metrics._sample import list_length
+from ._checks import list_length
+from ._cutoff import first_k, threshold_for_fpr, threshold_for_precision
+from ._scores import label_index, positive_scores, take_rows
 
 _REAL = (int, float, np.integer, np.floating)
 

@@ -9,7 +9,7 @@ from benchmarks.data import load_binary
 from benchmarks.peers.__main__ import main
 from benchmarks.peers.models import CANDIDATES, MULTICLASS, PEERS
 from benchmarks.peers.tables import against_baseline, critical_difference, grid, mean_ranks
-from benchmarks.store import Store
+from benchmarks.store import Store, open_text
 from benchmarks.summary import Summary
 
 TINY = ["--sets", "wine_2", "--classes", "digits", "--splits", "1", "--rows", "120"]
@@ -17,6 +17,11 @@ TINY = ["--sets", "wine_2", "--classes", "digits", "--splits", "1", "--rows", "1
 
 def test_everybody_has_the_same_number_of_candidates():
     assert {len(peer.candidates()) for peer in (*PEERS, *MULTICLASS)} == {CANDIDATES}
+
+
+def _raw(folder):
+    with open_text(folder / "raw" / "peers.csv.gz", "r") as file:
+        return file.read()
 
 
 def test_a_run_writes_the_page_and_a_rerun_skips_what_is_done(tmp_path):
@@ -27,16 +32,16 @@ def test_a_run_writes_the_page_and_a_rerun_skips_what_is_done(tmp_path):
     for name in (*models, "TopKSVC(k=3)"):
         assert name in page
     assert (tmp_path / "peers.png").stat().st_size > 1000
-    before = (tmp_path / "peers.csv").read_text(encoding="utf-8")
+    before = _raw(tmp_path)
     assert len(before.splitlines()) == 1 + len(models)
     main(command)
-    assert (tmp_path / "peers.csv").read_text(encoding="utf-8") == before
+    assert _raw(tmp_path) == before
 
 
 def test_store_goes_on_where_it_ended(tmp_path):
-    store = Store(tmp_path / "cells.csv", ("set", "split"))
+    store = Store(tmp_path / "cells.csv.gz", ("set", "split"))
     store.add(set="a, b", split=0, value=0.25)
-    again = Store(tmp_path / "cells.csv", ("set", "split"))
+    again = Store(tmp_path / "cells.csv.gz", ("set", "split"))
     assert again.has(set="a, b", split=0)
     assert not again.has(set="a, b", split=1)
     assert float(again.rows[0]["value"]) == 0.25

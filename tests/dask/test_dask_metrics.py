@@ -206,7 +206,7 @@ def test_errors_name_the_partition_the_value_and_the_remedy():
         metrics.precision_at_k(da.arange(6, chunks=2), score, 2)
     with pytest.raises(ValueError, match="no row with a positive sample_weight"):
         metrics.precision_at_k(y, score, 2, sample_weight=da.zeros(6, chunks=2))
-    with pytest.raises(ValueError, match=r"k=0 is not a list length"):
+    with pytest.raises(ValueError, match="got k=0"):
         metrics.top_k(score, 0)
     with pytest.raises(ValueError, match="scores is empty"):
         metrics.top_k(score[:0], 1)

@@ -137,5 +137,5 @@ def test_errors(rows):
         BudgetDisplay.from_predictions(*rows, confidence=None, curves=["hits"])
     with pytest.raises(ValueError, match=r"curves=\[\]: choose some of"):
         BudgetDisplay.from_predictions(*rows, confidence=None, curves=[])
-    with pytest.raises(ValueError, match="k=0 is not a list length"):
+    with pytest.raises(ValueError, match="got k=0"):
         BudgetDisplay.from_predictions(*rows, confidence=None, k=0)

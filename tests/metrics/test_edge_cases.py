@@ -100,7 +100,7 @@ def test_scores_must_be_finite(metric, bad):
 def test_lengths_must_agree(metric):
     with pytest.raises(ValueError, match="y_true has 3 rows and y_score has 4 rows"):
         metric([1, 0, 1], SCORE)
-    with pytest.raises(ValueError, match="sample_weight has 2 rows"):
+    with pytest.raises(ValueError, match=r"sample_weight must hold one number per row.*\(2,\)"):
         metric([1, 0, 1, 0], SCORE, sample_weight=[1, 1])
 
 
@@ -128,8 +128,8 @@ def test_zero_weight_leaves_a_row_out(metric):
     ("weight", "match"),
     [
         ([0, 0, 0, 0], "zero for every row"),
-        ([1, -1, 1, 1], "-1.0 at row 1"),
-        ([1, np.nan, 1, 1], "nan at row 1"),
+        ([1, -1, 1, 1], "got -1 in row 1"),
+        ([1, np.nan, 1, 1], "sample_weight contains NaN"),
     ],
 )
 def test_bad_weights(metric, weight, match):

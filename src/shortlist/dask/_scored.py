@@ -9,15 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
+from .._checks import check_weight
 from ..metrics._blocks import blocks_around, descending, score_beyond
-from ..metrics._sample import (
-    FloatArray,
-    Sample,
-    check_positive,
-    check_score,
-    check_weight,
-    distinct_labels,
-)
+from ..metrics._sample import FloatArray, Sample, check_positive, check_score, distinct_labels
 from ._cluster import gather, lost_cluster
 from ._partitions import aligned_blocks, reduce_blocks
 

@@ -13,17 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from .._checks import check_k, check_rate, list_length, round_down
 from ..metrics import at_k, at_threshold
 from ..metrics._blocks import Blocks
 from ..metrics._measure import Measure
-from ..metrics._sample import (
-    check_k,
-    check_rate,
-    check_ties,
-    list_length,
-    round_down,
-    warn_undefined,
-)
+from ..metrics._sample import check_ties, warn_undefined
 from ..metrics.curve import BudgetCurve, curve_at
 from ._cluster import gather, lost_cluster
 from ._first_rows import candidates, merge

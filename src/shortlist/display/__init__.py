@@ -12,10 +12,10 @@ The precision-recall curve is scikit-learn's own :class:`PrecisionRecallDisplay`
 
 from sklearn.metrics import PrecisionRecallDisplay
 
-from shortlist.display.budget import BudgetDisplay
-from shortlist.display.convergence import ConvergenceDisplay
-from shortlist.display.density import ScoreDensityDisplay
-from shortlist.display.top_list import TopListDisplay
+from .budget import BudgetDisplay
+from .convergence import ConvergenceDisplay
+from .density import ScoreDensityDisplay
+from .top_list import TopListDisplay
 
 __all__ = [
     "BudgetDisplay",

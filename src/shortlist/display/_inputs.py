@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.frozen import FrozenEstimator
 
-from shortlist._scores import positive_scores, take_rows
-from shortlist.metrics._sample import check_positive
+from .._scores import positive_scores, take_rows
+from ..metrics._sample import check_positive
 
 
 def inner_model(estimator: Any) -> Any:

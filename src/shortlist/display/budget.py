@@ -10,8 +10,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shortlist.display._inputs import fold_scores, labelled_scores, model_name
-from shortlist.display._style import (
+from .._checks import check_k, list_length
+from ..metrics import BudgetBand, BudgetCurve, budget_band, budget_curve
+from ._inputs import fold_scores, labelled_scores, model_name
+from ._style import (
     BLACK,
     COLORS,
     GREY,
@@ -21,8 +23,6 @@ from shortlist.display._style import (
     legend_above,
     spread_marks,
 )
-from shortlist.metrics import BudgetBand, BudgetCurve, budget_band, budget_curve
-from shortlist.metrics._sample import check_k, list_length
 
 CURVES = ("precision", "recall", "lift")
 _DASHES = {"precision": "-", "recall": "--"}

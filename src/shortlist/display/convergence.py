@@ -7,9 +7,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from shortlist.certificate import Certificate
-from shortlist.display._inputs import inner_model, named_models
-from shortlist.display._style import COLORS, GREY, MARKERS, finish, pyplot, spread_marks
+from ..certificate import Certificate
+from ._inputs import inner_model, named_models
+from ._style import COLORS, GREY, MARKERS, finish, pyplot, spread_marks
 
 PANELS = ("objective", "gap")
 

@@ -8,10 +8,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shortlist._density import class_densities
-from shortlist.display._inputs import fold_scores, labelled_scores
-from shortlist.display._style import BLACK, BLUE, ORANGE, axes_or_new, finish, legend_above
-from shortlist.metrics._sample import check_positive, check_score
+from .._density import class_densities
+from ..metrics._sample import check_positive, check_score
+from ._inputs import fold_scores, labelled_scores
+from ._style import BLACK, BLUE, ORANGE, axes_or_new, finish, legend_above
 
 
 class ScoreDensityDisplay:

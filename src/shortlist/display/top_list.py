@@ -8,10 +8,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shortlist.display._inputs import fold_scores, labelled_scores, named_models
-from shortlist.display._style import BLUE, ORANGE, axes_or_new, legend_above, pyplot
-from shortlist.metrics import budget_curve
-from shortlist.metrics._sample import check_k, list_length
+from .._checks import check_k, list_length
+from ..metrics import budget_curve
+from ._inputs import fold_scores, labelled_scores, named_models
+from ._style import BLUE, ORANGE, axes_or_new, legend_above, pyplot
 
 _UP, _DOWN = 0.42, 0.22
 

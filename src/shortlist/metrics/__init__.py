@@ -7,18 +7,18 @@ its row. Where a metric has no value (no positives) it returns NaN with
 scikit-learn's ``UndefinedMetricWarning``.
 """
 
-from shortlist.metrics.at_k import enrichment_factor, lift_at_k, precision_at_k, recall_at_k
-from shortlist.metrics.at_threshold import (
+from .at_k import enrichment_factor, lift_at_k, precision_at_k, recall_at_k
+from .at_threshold import (
     positives_at_quantile,
     positives_at_top,
     precision_at_recall,
     recall_at_fpr,
     recall_at_precision,
 )
-from shortlist.metrics.curve import BudgetBand, BudgetCurve, budget_band, budget_curve
-from shortlist.metrics.intervals import Comparison, Interval, compare, interval
-from shortlist.metrics.names import metric_names
-from shortlist.metrics.ranking import (
+from .curve import BudgetBand, BudgetCurve, budget_band, budget_curve
+from .intervals import Comparison, Interval, compare, interval
+from .names import metric_names
+from .ranking import (
     average_precision,
     bedroc,
     ndcg,
@@ -26,7 +26,7 @@ from shortlist.metrics.ranking import (
     partial_auc,
     top_k_accuracy,
 )
-from shortlist.metrics.scorers import scorer
+from .scorers import scorer
 
 __all__ = [
     "BudgetBand",

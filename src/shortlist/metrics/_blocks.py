@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shortlist.metrics._sample import FloatArray, Sample
+from ._sample import FloatArray, Sample
 
 # Below this many rows a sort is quicker than another round of partial sorting.
 _FEW_ROWS = 1000

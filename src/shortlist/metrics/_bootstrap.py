@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shortlist.metrics._blocks import Blocks, descending
-from shortlist.metrics._measure import Measure
-from shortlist.metrics._sample import FloatArray, Sample
+from ._blocks import Blocks, descending
+from ._measure import Measure
+from ._sample import FloatArray, Sample
 
 # One binomial per cell costs about as much as this many single rows.
 _ROWS_PER_BINOMIAL = 20

@@ -10,8 +10,9 @@ import math
 
 import numpy as np
 
-from shortlist.metrics._blocks import Blocks
-from shortlist.metrics._sample import FloatArray, at_least, list_length, round_down
+from .._checks import list_length, round_down
+from ._blocks import Blocks
+from ._sample import FloatArray, at_least
 
 
 def hits_at_k(blocks: Blocks, k: int | float, ties: str) -> float:

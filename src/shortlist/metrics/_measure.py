@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from shortlist.metrics._blocks import Blocks, blocks_around, tie_blocks
-from shortlist.metrics._sample import Sample, warn_undefined
+from ._blocks import Blocks, blocks_around, tie_blocks
+from ._sample import Sample, warn_undefined
 
 
 @dataclass(frozen=True, slots=True)

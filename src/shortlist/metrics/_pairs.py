@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shortlist.metrics._sample import FloatArray
+from ._sample import FloatArray
 
 
 def count_pairs(

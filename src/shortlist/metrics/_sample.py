@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -14,12 +14,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils import column_or_1d
 
+from .._checks import ROUNDING, check_weight
+
 FloatArray = NDArray[np.float64]
 
 TIES = ("expected", "optimistic", "pessimistic")
-
-# 0.07 * 100 is 7.000000000000001: products this close to a whole number are that number.
-_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +69,7 @@ def check_sample(
     _same_length(y_true=positive, y_score=score)
     if sample_weight is None:
         return Sample(positive, score, None, True)
-    weight = check_weight(sample_weight, len(score))
+    weight = check_weight(sample_weight, len(score), some=True)
     kept = weight > 0
     if not kept.all():
         positive, score, weight = positive[kept], score[kept], weight[kept]
@@ -103,21 +102,6 @@ def check_score(y_score: ArrayLike, name: str = "y_score") -> NDArray[Any]:
                 "Drop such rows or give them a finite score."
             )
     return score
-
-
-def check_weight(sample_weight: ArrayLike, n_rows: int) -> FloatArray:
-    """Return non-negative finite weights, not all zero."""
-    weight = column_or_1d(sample_weight).astype(np.float64)
-    if len(weight) != n_rows:
-        raise ValueError(f"sample_weight has {len(weight)} rows and y_score {n_rows}.")
-    if not np.all(np.isfinite(weight) & (weight >= 0)):
-        row = int(np.argmin(np.isfinite(weight) & (weight >= 0)))
-        raise ValueError(
-            f"sample_weight is {weight[row]} at row {row}; weights must be finite and at least 0."
-        )
-    if not weight.any():
-        raise ValueError("sample_weight is zero for every row; at least one row must count.")
-    return weight
 
 
 def check_positive(y_true: ArrayLike, pos_label: Any = None) -> NDArray[np.bool_]:
@@ -183,57 +167,15 @@ def _same_length(**arrays: NDArray[Any]) -> None:
         raise ValueError(f"{text}; they must describe the same rows.")
 
 
-def check_k(k: Any) -> int | float:
-    """Return a list length: a count of at least 1, or a fraction in (0, 1)."""
-    if isinstance(k, Integral) and not isinstance(k, bool | np.bool_):
-        if k < 1:
-            raise ValueError(f"k={k!r} is not a list length; pass an integer of at least 1.")
-        return int(k)
-    if isinstance(k, Real) and not isinstance(k, bool | np.bool_):
-        if 0 < float(k) < 1:
-            return float(k)
-        raise ValueError(
-            f"k={k!r} is a float outside (0, 1); pass an integer for a count of rows "
-            "or a fraction such as 0.05."
-        )
-    raise ValueError(f"k={k!r} is neither an integer nor a fraction in (0, 1).")
-
-
-def check_rate(value: Any, name: str, *, low_open: bool = False, high_open: bool = False) -> float:
-    """Return a number of [0, 1], with either end left out on request."""
-    number = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
-    low_ok = number and (value > 0 if low_open else value >= 0)
-    high_ok = number and (value < 1 if high_open else value <= 1)
-    if not (low_ok and high_ok):
-        interval = f"{'(' if low_open else '['}0, 1{')' if high_open else ']'}"
-        raise ValueError(f"{name}={value!r} is not in {interval}; pass a number in this range.")
-    return float(value)
-
-
 def check_ties(ties: Any) -> None:
     """Raise unless ``ties`` names a known rule."""
     if ties not in TIES:
         raise ValueError(f"ties={ties!r} is unknown; choose one of {_listed(TIES)}.")
 
 
-def round_up(mass: float, whole: bool) -> float:
-    """Round a share of the rows up to a count, when counts are whole numbers."""
-    return float(math.ceil(mass * (1 - _ROUNDING))) if whole else mass
-
-
-def round_down(mass: float, whole: bool) -> float:
-    """Round a share of the rows down to a count, when counts are whole numbers."""
-    return float(math.floor(mass * (1 + _ROUNDING))) if whole else mass * (1 + _ROUNDING)
-
-
-def list_length(k: int | float, total: float, whole: bool) -> float:
-    """Turn ``k`` into the weight of the list, given the weight of all rows."""
-    return float(k) if isinstance(k, int) else round_up(k * total, whole)
-
-
 def at_least(value: FloatArray, bound: FloatArray | float) -> NDArray[np.bool_]:
     """``value >= bound`` that forgives the last digits of a rounded product."""
-    return value >= np.asarray(bound) * (1 - _ROUNDING)
+    return value >= np.asarray(bound) * (1 - ROUNDING)
 
 
 def warn_undefined(name: str, missing: str, stacklevel: int = 3) -> float:

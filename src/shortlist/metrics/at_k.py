@@ -7,10 +7,11 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from shortlist.metrics import _kernels
-from shortlist.metrics._blocks import Blocks, score_beyond
-from shortlist.metrics._measure import Measure
-from shortlist.metrics._sample import Sample, check_k, check_sample, check_ties, list_length
+from .._checks import check_k, list_length
+from . import _kernels
+from ._blocks import Blocks, score_beyond
+from ._measure import Measure
+from ._sample import Sample, check_sample, check_ties
 
 
 def _cut(sample: Sample, margin: Callable[[float], float], k: int | float, ties: str) -> Any:

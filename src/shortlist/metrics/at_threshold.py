@@ -7,10 +7,11 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from shortlist.metrics import _kernels, at_k
-from shortlist.metrics._blocks import Blocks, score_beyond
-from shortlist.metrics._measure import Measure
-from shortlist.metrics._sample import Sample, check_rate, check_sample, check_ties, round_down
+from .._checks import check_rate, round_down
+from . import _kernels, at_k
+from ._blocks import Blocks, score_beyond
+from ._measure import Measure
+from ._sample import Sample, check_sample, check_ties
 
 
 def _cut_by_negatives(

@@ -10,17 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shortlist.metrics._blocks import Blocks, tie_blocks
-from shortlist.metrics._bootstrap import generator, resamples
-from shortlist.metrics._sample import (
-    FloatArray,
-    Sample,
-    check_k,
-    check_rate,
-    check_sample,
-    list_length,
-    warn_undefined,
-)
+from .._checks import check_k, check_rate, list_length
+from ._blocks import Blocks, tie_blocks
+from ._bootstrap import generator, resamples
+from ._sample import FloatArray, Sample, check_sample, warn_undefined
 
 _MAX_POINTS = 1000
 

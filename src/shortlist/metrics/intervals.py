@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import beta, norm
 
-from shortlist.metrics._bootstrap import generator, resamples, row_resamples
-from shortlist.metrics._measure import Measure
-from shortlist.metrics._sample import FloatArray, check_rate, check_sample
-from shortlist.metrics.names import MEASURES, resolve
+from .._checks import check_rate
+from ._bootstrap import generator, resamples, row_resamples
+from ._measure import Measure
+from ._sample import FloatArray, check_sample
+from .names import MEASURES, resolve
 
 METHODS = ("bootstrap", "wilson", "exact")
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from shortlist.metrics import at_k, at_threshold, ranking
-from shortlist.metrics._measure import Measure
+from . import at_k, at_threshold, ranking
+from ._measure import Measure
 
 SCORES = ("decision_function", "predict_proba")
 

@@ -11,18 +11,11 @@ from sklearn.metrics import average_precision_score, ndcg_score
 from sklearn.metrics import top_k_accuracy_score as top_k_accuracy
 from sklearn.utils import check_consistent_length, column_or_1d
 
-from shortlist.metrics import _kernels
-from shortlist.metrics._measure import Measure
-from shortlist.metrics._pairs import count_pairs
-from shortlist.metrics._sample import (
-    Sample,
-    check_rate,
-    check_sample,
-    check_score,
-    check_ties,
-    check_weight,
-    warn_undefined,
-)
+from .._checks import check_rate, check_weight
+from . import _kernels
+from ._measure import Measure
+from ._pairs import count_pairs
+from ._sample import Sample, check_sample, check_score, check_ties, warn_undefined
 
 PARTIAL_AUC = Measure("partial_auc", _kernels.partial_auc, ("positive", "negative"))
 BEDROC = Measure("bedroc", _kernels.bedroc, ("positive", "negative"))
@@ -206,7 +199,7 @@ def pairwise_accuracy(
     target = check_score(y_true, "y_true")
     score = check_score(y_score)
     check_consistent_length(target, score)
-    weight = None if sample_weight is None else check_weight(sample_weight, len(score))
+    weight = None if sample_weight is None else check_weight(sample_weight, len(score), some=True)
     if qid is None and weight is None:
         upper = target == target.max()
         if not upper.all() and np.all(upper | (target == target.min())):

@@ -7,7 +7,7 @@ from typing import Any
 
 from sklearn.metrics import make_scorer
 
-from shortlist.metrics.names import resolve
+from .names import resolve
 
 
 def scorer(name: str, *, pos_label: Any = None, **params: Any) -> Callable[..., float]:

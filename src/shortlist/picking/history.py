@@ -12,9 +12,8 @@ from scipy import sparse
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
 from sklearn.utils import check_consistent_length, column_or_1d
 
-from .._checks import check_number, check_weight
+from .._checks import check_k, check_number, check_weight, list_length
 from .._scores import label_index, take_rows
-from ..metrics._sample import check_k, list_length
 
 # Rows that are scored at a time.
 _BLOCK = 65_536

@@ -259,9 +259,9 @@ def test_names_what_it_cannot_write(tumours):
 
     with pytest.raises(NotConvertible, match="kernel="):
         to_onnx(fitted(TopPush(0.1, kernel=own), X[:50], y[:50]))
+    made = TopPush(0.1).fit(X, y)
+    made.classes_ = np.array([0.5, 1.5])
     with pytest.raises(NotConvertible, match="whole numbers or text"):
-        made = TopPush(0.1).fit(X, y)
-        made.classes_ = np.array([0.5, 1.5])
         to_onnx(made)
     with pytest.raises(ValueError, match="float16"):
         to_onnx(TopPush(0.1).fit(X, y), dtype="float16")

@@ -10,6 +10,7 @@ import click
 from .. import __version__
 from ._demo import demo
 from ._evaluate import evaluate
+from ._export import export
 from ._group import Commands
 from ._pick import pick
 from ._score import score
@@ -33,5 +34,5 @@ def app() -> None:
     """
 
 
-for command in (pick, score, evaluate, demo):
+for command in (pick, score, evaluate, export, demo):
     app.add_command(command)

@@ -232,7 +232,7 @@ _SCORERS: dict[type, Callable[[Any, Graph, Any], str]] = {
 
 
 def features(step: Any, graph: Graph, x: Rows) -> Rows:
-    """Transformed rows, in double."""
+    """Return the transformed rows, in double."""
     if isinstance(step, str) and step == "passthrough":
         return x
     return _handler(step, _TRANSFORMERS, "features")(step, graph, x)
@@ -287,7 +287,7 @@ def _max_abs(step: MaxAbsScaler, graph: Graph, x: Rows) -> str:
 
 def _column_transformer(step: ColumnTransformer, graph: Graph, x: Rows) -> str:
     parts = []
-    for name, part, chosen in step.transformers_:
+    for _, part, chosen in step.transformers_:
         if isinstance(part, str) and part == "drop":
             continue
         names = [chosen] if isinstance(chosen, str) else list(chosen)
@@ -307,7 +307,9 @@ def _column_transformer(step: ColumnTransformer, graph: Graph, x: Rows) -> str:
 
 def _one_hot(step: OneHotEncoder, graph: Graph, x: Columns) -> str:
     if step.drop is not None or step.min_frequency is not None or step.max_categories is not None:
-        raise NotConvertible("OneHotEncoder has an ONNX form here without drop and rare categories.")
+        raise NotConvertible(
+            "OneHotEncoder has an ONNX form here without drop and rare categories."
+        )
     parts = []
     for column, categories in zip(x.values(), step.categories_, strict=True):
         names = [str(value) for value in categories]

@@ -39,7 +39,7 @@ def gamma_of(model: Any) -> float:
 
 
 def kernel_scores(model: Any, graph: Graph, x: str) -> str:
-    """Sums of the kernel with the support vectors, of shape (n_rows, n_outputs)."""
+    """Return sums of the kernel with the support vectors, of shape (n_rows, n_outputs)."""
     weights = np.atleast_2d(dense(model.dual_coef_)).T
     kernel = model.kernel
     if kernel == "precomputed":
@@ -67,9 +67,7 @@ def _weigh(graph: Graph, block: str, weights: np.ndarray) -> str:
     return graph.add("MatMul", block, graph.constant(weights))
 
 
-def _linear(
-    model: Any, graph: Graph, x: str, vectors: np.ndarray, weights: np.ndarray
-) -> str:
+def _linear(model: Any, graph: Graph, x: str, vectors: np.ndarray, weights: np.ndarray) -> str:
     return graph.add("MatMul", x, graph.constant(vectors.T @ weights))
 
 

@@ -180,7 +180,7 @@ def _lightgbm_tree(root: dict[str, Any]) -> Tree:
                 "ONNX form: encode the categories as columns of 0 and 1."
             )
         # Without missing values in the history, LightGBM reads one as zero.
-        left = node["default_left"] if node["missing_type"] == "NaN" else 0.0 <= node["threshold"]
+        left = node["default_left"] if node["missing_type"] == "NaN" else node["threshold"] >= 0.0
         rows.append([node["split_feature"], node["threshold"], -1, -1, 0, 0.0, left])
         rows[place][2] = visit(node["left_child"])
         rows[place][3] = visit(node["right_child"])
@@ -189,6 +189,4 @@ def _lightgbm_tree(root: dict[str, Any]) -> Tree:
     visit(root)
     columns = np.array(rows, dtype=np.float64).T
     feature, left, right = (columns[i].astype(np.int64) for i in (0, 2, 3))
-    return Tree(
-        feature, columns[1], left, right, columns[4] > 0, columns[5], columns[6] > 0
-    )
+    return Tree(feature, columns[1], left, right, columns[4] > 0, columns[5], columns[6] > 0)

@@ -92,7 +92,7 @@ def to_onnx(
         if not _reads_columns(model):
             x = matrix(graph, x)
     values = scores(model, graph, x)
-    shape = ["n"]
+    shape: list[Any] = ["n"]
     if is_classifier(model) and len(model.classes_) > 2:
         shape = ["n", len(model.classes_)]
     graph.add("Cast", values, output="scores", to=_TYPES[dtype])

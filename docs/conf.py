@@ -93,7 +93,11 @@ html_favicon = "_static/icon.svg"
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
-    "logo": {"text": "shortlist", "image_light": "_static/icon.svg", "image_dark": "_static/icon.svg"},
+    "logo": {
+        "text": "shortlist",
+        "image_light": "_static/icon.svg",
+        "image_dark": "_static/icon.svg",
+    },
     "navbar_align": "left",
     "header_links_before_dropdown": 7,
     "secondary_sidebar_items": ["page-toc"],

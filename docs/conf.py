@@ -157,6 +157,10 @@ def _bring_pages(app: Any) -> None:
             if source.suffix == ".md" and not source.read_text().startswith("# "):
                 title = _TITLES.get(source.stem, source.stem.capitalize())
                 target.write_text(f"# {title}\n\n{source.read_text()}")
+    results = sorted((HERE / "benchmarks" / "results").glob("*.md"))
+    with open(HERE / "benchmarks" / "README.md", "a") as page:
+        names = "\n".join(f"results/{path.stem}" for path in results)
+        page.write(f"\n```{{toctree}}\n:hidden:\n\n{names}\n```\n")
     for source, target in _BROUGHT.items():
         shutil.copy(ROOT / source, HERE / target)
 
@@ -169,6 +173,8 @@ def _mend_links(app: Any, name: str, source: list[str]) -> None:
     page = HERE / f"{name}.md"
     if not page.exists():
         return
+    if name == "about" and not (HERE / "architecture.md").exists():
+        source[0] = source[0].replace("architecture\n", "")
     lived = ROOT / {new: old for old, new in _BROUGHT.items()}.get(f"{name}.md", "")
 
     def mend(match: re.Match[str]) -> str:

@@ -19,7 +19,9 @@ import shortlist
 from shortlist import PatMat, RankSVM, TopKSVC, TopPush, TransductiveTopK
 from shortlist.datasets import load_digit, load_tumours
 
-assert "site-packages" in shortlist.__file__, f"this is not an installed wheel: {shortlist.__file__}"
+assert "site-packages" in shortlist.__file__, (
+    f"this is not an installed wheel: {shortlist.__file__}"
+)
 assert shortlist.__version__ == metadata.version("shortlist")
 assert (resources.files("shortlist") / "py.typed").is_file()
 assert (resources.files("shortlist") / "datasets" / "credit.csv").is_file()

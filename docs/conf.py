@@ -39,7 +39,12 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build", "**/GALLERY_HEADER.rst", "auto_examples/**/*.ipynb"]
+exclude_patterns = [
+    "_build",
+    "**/GALLERY_HEADER.rst",
+    "auto_examples/**/*.ipynb",
+    "**/sg_execution_times.rst",  # pages that load scripts from elsewhere
+]
 templates_path = ["_templates"]
 nitpicky = False
 
@@ -54,7 +59,6 @@ copybutton_prompt_is_regexp = True
 # -- reference -------------------------------------------------------------------------
 
 autosummary_generate = True
-autodoc_default_options = {"show-inheritance": False}
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
@@ -108,7 +112,7 @@ html_theme_options = {
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
 html_context = {"default_mode": "auto"}
-html_sidebars = {"papers": [], "changes": [], "contributing": []}
+html_sidebars = {"start": [], "about": []}
 
 # MathJax with SVG output is one file and needs no fonts.
 mathjax_path = "mathjax/tex-svg.js"

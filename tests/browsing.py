@@ -72,6 +72,11 @@ class Browser:
         """What the console said since the page was opened."""
         return [entry["message"] for entry in self.driver.get_log("browser")]
 
+    def errors(self):
+        """Warnings and errors of the console, without what programs tell of themselves."""
+        log = self.driver.get_log("browser")
+        return [entry["message"] for entry in log if entry["level"] in ("WARNING", "SEVERE")]
+
 
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory):

@@ -24,7 +24,7 @@ train, test = order[:400], order[400:]
 print(f"{int(bits.sum(axis=1).mean())} features per fingerprint, {y[train].sum()} known actives")
 
 # %%
-# The same model with three kernels: on bits, a straight line knows which pixels matter,
+# Precision of the first k of 1,397 others, for three kernels: on bits, a straight line knows which pixels matter,
 # Tanimoto which images are alike.
 figure, ax = plt.subplots(figsize=(7, 4.2))
 for kernel in ("linear", "rbf", "tanimoto"):
@@ -39,5 +39,4 @@ for kernel in ("linear", "rbf", "tanimoto"):
         ax=ax,
     )
 ax.set_xlim(1, 300)
-ax.set_title("Precision of the first k of 1,397 fingerprints")
 figure.tight_layout()

@@ -97,7 +97,7 @@ def test_every_example_has_a_picture(site):
 def test_in_a_browser(browser, address, page, width, scheme):
     browser.open(f"{address}/{page}", width=width, scheme=scheme)
     browser.run("return document.fonts.ready.then(() => true)")
-    assert browser.complaints() == []
+    assert browser.errors() == []
     assert [url for url in browser.requests() if address not in url and "data:" not in url] == []
     # Nothing sticks out: wide tables and equations scroll by themselves.
     wide = browser.run("return document.scrollingElement.scrollWidth")
@@ -132,4 +132,4 @@ def test_search_finds_an_estimator(browser, address):
         "})();"
     )
     assert any("shortlist.PatMat" in link for link in found)
-    assert browser.complaints() == []
+    assert browser.errors() == []

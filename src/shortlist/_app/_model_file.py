@@ -21,11 +21,15 @@ FORMAT = 1
 # functools.partial holds a function and its arguments; the function has to be listed, too.
 TRUSTED = (
     "functools.partial",
+    "lightgbm.sklearn.LGBMClassifier",
     "numpy.dtype",
     "shortlist.certificate.Certificate",
     "shortlist.certificate.Check",
     "shortlist.certificate.Trace",
+    "shortlist.rows.kernels.minmax_kernel",
     "shortlist.rows.kernels.rbf_kernel",
+    "shortlist.rows.kernels.tanimoto_kernel",
+    "shortlist.stacking.estimator.TopStack",
     "shortlist.top.estimators.PatMat",
     "shortlist.top.estimators.TopPush",
     "shortlist.transductive.estimator.TransductiveTopK",

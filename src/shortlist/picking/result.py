@@ -12,7 +12,7 @@ from scipy import sparse
 from .._cutoff import first_k
 from .._scores import take_rows
 from ..certificate import Certificate
-from .choice import Outlook
+from .combining import HeldOut
 from .comparison import (
     Comparison,
     ExpectedHits,
@@ -22,6 +22,7 @@ from .comparison import (
     verdict,
 )
 from .history import as_table, check_budget
+from .outlook import Outlook
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -34,7 +35,7 @@ class Shortlist:
 
     .. math:: m \sum_j W_j h_j(q) \Bigm/ \sum_j W_j
 
-    less what the winner owes to being chosen.
+    where the combination that takes these rows was weighed by the other folds.
 
     Attributes
     ----------
@@ -55,19 +56,21 @@ class Shortlist:
     forecast : Forecast
         Expected hits for other budgets.
     model : Pipeline
-        Features and winner, fitted to the whole history, where 1 is the positive label
-        and 0 the other.
+        Features and :class:`TopStack`, fitted to the whole history, where 1 is the positive
+        label and 0 the other. ``model[-1].weights_`` says what was combined.
     winner, baseline : str
-        Names of the chosen model and of the one it had to beat.
+        Name of what ranks the candidates, "combination" where several models do, and of the
+        yardstick.
     verdict : str
         The comparison in words. A difference is followed by half the width of its 90 %
         interval.
-    held_out : tuple of (labels, scores, weight)
-        Rows of the history with the winner's scores from the first fold that did not
-        learn from them. Scores of different folds are not comparable as they are: these
-        are in units of the fold's standard deviation, zero at the fold's cut.
+    held_out_rows : HeldOut
+        Row, fold, label, weight and log odds of the history's rows, by members and weights
+        that did not learn from them.
+    held_out : tuple of (labels, log odds, weight)
+        The same, each row once.
     certificate : Certificate or None
-        Of the winner, if it has one.
+        Of the combination's head, or of the only model, if it has one.
     settings : dict
         What was done, as plain values, so that it can be repeated; under ``"warnings"``,
         what went wrong in which fits.
@@ -83,7 +86,7 @@ class Shortlist:
     >>> from shortlist import pick
     >>> from shortlist.datasets import load_tumours
     >>> X, y = load_tumours()
-    >>> found = pick(X[:300], y[:300], X[300:], k=20, models=["TopPush"])
+    >>> found = pick(X[:300], y[:300], X[300:], k=20, models=["PatMat"])
     >>> len(found.selected), found.at(30).k, len(found.to_frame(X[300:]).columns)
     (20, 30, 33)
     >>> found.expected_hits.low <= found.expected_hits.value <= found.expected_hits.high
@@ -104,10 +107,17 @@ class Shortlist:
     winner: str
     baseline: str
     verdict: str
-    held_out: tuple[np.ndarray, np.ndarray, np.ndarray]
+    held_out_rows: HeldOut
     certificate: Certificate | None
     settings: dict[str, Any]
     outlook: Outlook
+
+    @property
+    def held_out(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Labels, log odds and weights of the rows when they were first held out."""
+        rows = self.held_out_rows
+        once = np.unique(rows.row, return_index=True)[1]
+        return rows.positive[once].astype(int), rows.log_odds[once], rows.weight[once]
 
     def at(self, k: int | float) -> Shortlist:
         """Return the shortlist of the same model for another budget.

@@ -4,12 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..picking.comparison import COMBINATION
 from ._charts import budget_charts, density_chart, interval_strip, strip_axis
 from ._figures import Figures
 from ._html import Html, element, join
 from ._scale import rounded_around
 from ._tables import data_table, definitions, listed_rows, scrolling
-from ._words import DASH, certified, count, duration, fixed, percent, plain, sentence, signed
+from ._words import (
+    DASH,
+    certified,
+    combined,
+    count,
+    duration,
+    fixed,
+    percent,
+    plain,
+    sentence,
+    signed,
+)
 
 if TYPE_CHECKING:
     from ..picking.comparison import Entry
@@ -21,12 +33,14 @@ _SHOWN_BUDGETS = 15
 def asked(shortlist: Shortlist) -> Html:
     """Say what was given and wanted."""
     s = shortlist
-    families = dict.fromkeys(entry.family for entry in s.comparison)
+    members = [entry for entry in s.comparison if entry.family != COMBINATION]
+    families = dict.fromkeys(entry.family for entry in members)
     return definitions(
         ("Budget", f"{s.k:,} of {s.n_candidates:,} candidates ({percent(s.k / s.n_candidates)})"),
         ("Looked for", f"rows labelled “{s.positive_label}”"),
         ("History", f"{s.n_history:,} labelled rows, {s.n_positive:,.6g} of them positive"),
-        ("Compared", f"{len(s.comparison)} models of {len(families)} kinds: {', '.join(families)}"),
+        ("Tried", f"{len(members)} models of {len(families)} kinds: {', '.join(families)}"),
+        ("Combined", combined(s.comparison)),
         ("Judged by", f"{s.settings['scoring']}, {s.settings['cv']}"),
     )
 
@@ -112,14 +126,14 @@ def comparison(shortlist: Shortlist) -> Html:
     )
     complete = data_table(
         f"All {len(entries)} models",
-        ("Model", "Hits", "Interval", "To baseline", "Folds", "Time"),
+        ("Model", "Hits", "Interval", "To baseline", "Weight", "Time"),
         [
             (
                 entry.name,
                 count(entry.hits),
                 f"{count(entry.low)} to {count(entry.high)}",
                 DASH if entry.is_baseline else signed(entry.difference, entry.difference_error),
-                f"{entry.fits}",
+                DASH if entry.family == COMBINATION else percent(entry.weight),
                 duration(entry.seconds),
             )
             for entry in entries
@@ -130,9 +144,9 @@ def comparison(shortlist: Shortlist) -> Html:
         element(
             "p",
             "± is half the width of the interval of the difference, paired on the same folds. "
-            "A model replaces the baseline only if it beats it beyond this noise. Models with "
-            "fewer folds left the race early. The winner's figure here is not corrected for "
-            "being the best of many; the hits promised above are.",
+            "The combination ranks the candidates: a weighted mean of the models' log odds. Its "
+            "figure on each fold comes from weights that were found on the other folds, so it is "
+            "not flattered by the choice of the weights.",
             class_="note",
         ),
         notes("Not tried", [f"{name}: {reason}" for name, reason in found.left_out.items()]),
@@ -299,7 +313,7 @@ def done(shortlist: Shortlist) -> Html:
     names = {"sklearn": "scikit-learn", "python": "Python"}
     return join(
         definitions(
-            ("Chosen model", s.winner),
+            ("Ranked by", s.winner),
             ("Baseline", s.baseline),
             ("Features", settings["features"]),
             ("Validation", settings["cv"]),

@@ -19,8 +19,18 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, scale
+from sklearn.svm import SVC
 
-from shortlist import BudgetClassifier, PatMat, RankSVM, TopKSVC, TopPush, TransductiveTopK, pick
+from shortlist import (
+    BudgetClassifier,
+    PatMat,
+    RankSVM,
+    TopKSVC,
+    TopPush,
+    TopStack,
+    TransductiveTopK,
+    pick,
+)
 from shortlist._scores import positive_scores
 from shortlist.picking.models import FAMILIES, Task, default_features
 
@@ -204,22 +214,52 @@ def test_budget_of_a_batch_is_refused(tumours, wish):
 
 
 @pytest.mark.parametrize("family", list(FAMILIES))
-def test_every_pipeline_of_pick(tumours, family):
-    """Each family as the winner, with the features that `pick` puts before it."""
+def test_every_family_of_pick(tumours, family):
     X, y = tumours[0].copy(), tumours[1]
     X[::7, 3] = np.nan
-    task = Task(rate=0.1, n_rows=200, n_candidates=100, sparse=False, streamed=False, seed=0)
-    _, estimator = list(FAMILIES[family][0](task))[-1]
+    task = Task(rate=0.1, n_rows=200, sparse=False, kind=None, effort="quick", seed=0)
+    make, reason = FAMILIES[family]
+    if family == "LightGBM":
+        pytest.importorskip("lightgbm")
+    elif reason(task) and family != "gradient boosting":
+        pytest.skip(reason(task))
+    _, estimator = list(make(task))[-1]
     made = make_pipeline(default_features(X), estimator).fit(X[:200], y[:200])
     # scikit-learn scales float32 rows in float32: a row on a split may take its other side.
     for tolerance in (DOUBLE, SINGLE):
-        check(made, X, tolerance=tolerance, wide=family == "gradient boosting")
+        check(made, X, tolerance=tolerance, wide=True)
 
 
 def test_what_pick_returns(tumours):
+    X, y = tumours[0].copy(), tumours[1]
+    X[::7, 3] = np.nan
+    found = pick(X[:200], y[:200], X[200:], k=20, effort="quick")
+    check(found.model, X, wide=True)
+    check(found.model, X, wide=True, tolerance=SINGLE)
+
+
+@pytest.mark.parametrize("pos_label", [None, 0])
+@pytest.mark.parametrize("head", ["greedy", "patmat"])
+def test_stack(tumours, pos_label, head):
     X, y = tumours
-    found = pick(X[:200], y[:200], X[200:], k=20, models=["PatMat"])
-    check(found.model, X)
+    members = [
+        ("forest", RandomForestClassifier(15, random_state=0)),
+        ("logistic", LogisticRegression()),
+        ("patmat", PatMat(kernel="rbf")),
+        ("svc", SVC(class_weight="balanced")),
+    ]
+    made = TopStack(members, head=head, pos_label=pos_label, cv=3).fit(X[:200], y[:200])
+    for tolerance in (DOUBLE, SINGLE):
+        check(made, X, tolerance=tolerance, wide=True)
+    # The stack below a threshold of its own.
+    check(BudgetClassifier(FrozenEstimator(made), fpr=0.1).fit(X[200:], y[200:]), X)
+
+
+def test_stack_names_the_member_it_cannot_write(tumours):
+    odd = GradientBoostingClassifier(n_estimators=2)
+    made = TopStack([("odd", odd)], cv=2).fit(*tumours)
+    with pytest.raises(NotConvertible, match=r"'odd'.*GradientBoostingClassifier"):
+        to_onnx(made)
 
 
 @pytest.mark.parametrize("forest", [RandomForestClassifier, ExtraTreesClassifier])
@@ -242,8 +282,7 @@ def test_lightgbm(tumours):
         if gaps:
             X[::5, 7] = np.nan
         made = lightgbm.LGBMClassifier(n_estimators=15, verbose=-1, n_jobs=1).fit(X, y)
-        found = run(to_onnx(made), X)
-        np.testing.assert_allclose(found["scores"], made.predict_proba(X)[:, 1], atol=1e-12)
+        check(made, X)
 
 
 def test_names_what_it_cannot_write(tumours):

@@ -15,9 +15,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from shortlist import PatMat, TopStack
-
 from picking.made import Column, rows
+from shortlist import PatMat, TopStack
 
 X, Y = rows(300, 3)
 NEW, TRUTH = rows(400, 4)

@@ -18,11 +18,13 @@ from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, OneHotEncoder, StandardScaler
-from sklearn.svm import LinearSVC
+from sklearn.svm import SVC, LinearSVC
 
 from .._scores import label_index
 from ..budget import BudgetClassifier
 from ..pairs import RankSVM
+from ..stacking import TopStack
+from ..stacking.heads import SOFT
 from ..top import PatMat, TopPush
 from ..topk import TopKSVC
 from ..transductive import TransductiveTopK
@@ -63,13 +65,16 @@ def cut_of(model: Any) -> float:
 def labels(model: Any, graph: Graph, values: str) -> str:
     """Label of every row from its scores."""
     classes = np.asarray(model.classes_)
-    if isinstance(model, BudgetClassifier):
-        # A score on the threshold is not flagged, whichever class is looked for.
-        flagged = graph.add("Greater", values, graph.constant(0.0))
-        if _flips(model):
-            flagged = graph.add("Less", values, graph.constant(0.0))
-            classes = classes[::-1]
-        place = graph.add("Cast", flagged, to=7)
+    if isinstance(model, BudgetClassifier | TopStack):
+        # On the threshold, a row is in the budget of a stack and not flagged by a classifier;
+        # where the class that is looked for sorts first, higher scores are the other's.
+        above = {
+            (BudgetClassifier, False): "Greater",
+            (BudgetClassifier, True): "GreaterOrEqual",
+            (TopStack, False): "GreaterOrEqual",
+            (TopStack, True): "Greater",
+        }[type(model), _flips(model)]
+        place = graph.add("Cast", graph.add(above, values, graph.constant(0.0)), to=7)
     elif len(classes) == 2:
         above = graph.add("Greater", values, graph.constant(cut_of(model)))
         place = graph.add("Cast", above, to=7)
@@ -175,7 +180,8 @@ def _boosting(model: Any, graph: Graph, x: str) -> str:
 def _lightgbm(model: Any, graph: Graph, x: str) -> str:
     _two_classes(model)
     total = _trees.sum_of_trees(graph, x, _trees.lightgbm_trees(model))
-    return graph.add("Sigmoid", total)
+    # Older versions have probabilities only.
+    return total if hasattr(model, "decision_function") else graph.add("Sigmoid", total)
 
 
 def _two_classes(model: Any) -> None:
@@ -191,13 +197,7 @@ def _budget(model: BudgetClassifier, graph: Graph, x: Rows) -> str:
             "depends on the other rows of a batch. Export its scorer, estimator_, and take the "
             "first rows of each batch yourself, or cut by fpr or precision."
         )
-    inner = model.estimator_
-    values = scores(inner, graph, x)
-    if is_classifier(inner) and _flips(model):
-        if cut_of(inner):
-            values = graph.add("Sub", graph.constant(1.0), values)
-        else:
-            values = graph.add("Neg", values)
+    values = _of_positive(model.estimator_, graph, x, _flips(model))
     margin = graph.add("Sub", values, graph.constant(model.threshold_))
     if not _flips(model):
         return margin
@@ -206,7 +206,40 @@ def _budget(model: BudgetClassifier, graph: Graph, x: Rows) -> str:
     return graph.add("Where", zero, tiny, graph.add("Neg", margin))
 
 
-def _flips(model: BudgetClassifier) -> bool:
+def _of_positive(model: Any, graph: Graph, x: Rows, flips: bool) -> str:
+    """Scores that are higher for the class that is looked for."""
+    values = scores(model, graph, x)
+    if not (flips and is_classifier(model)):
+        return values
+    if cut_of(model):
+        return graph.add("Sub", graph.constant(1.0), values)
+    return graph.add("Neg", values)
+
+
+def _stack(model: TopStack, graph: Graph, x: Rows) -> str:
+    total = graph.constant(0.0)
+    for (name, member), slope, intercept in zip(
+        model.estimators_, model.slopes_, model.intercepts_, strict=True
+    ):
+        try:
+            values = _of_positive(member, graph, x, _flips(model))
+        except NotConvertible as error:
+            raise NotConvertible(f"the member {name!r} of TopStack: {error}") from None
+        if is_classifier(member) and not hasattr(member, "decision_function"):
+            # Probabilities as softened log odds.
+            soft = graph.add("Add", values, graph.constant(SOFT))
+            soft = graph.add("Div", soft, graph.constant(1.0 + 2.0 * SOFT))
+            other = graph.add("Sub", graph.constant(1.0), soft)
+            values = graph.add("Sub", graph.add("Log", soft), graph.add("Log", other))
+        share = model.weights_[name]
+        scaled = graph.add("Mul", values, graph.constant(share * slope))
+        total = graph.add("Add", total, graph.add("Add", scaled, graph.constant(share * intercept)))
+    log_odds = graph.add("Mul", total, graph.constant(model.slope_))
+    margin = graph.add("Add", log_odds, graph.constant(model.intercept_ - model.threshold_))
+    return graph.add("Neg", margin) if _flips(model) else margin
+
+
+def _flips(model: BudgetClassifier | TopStack) -> bool:
     """Whether the class that is looked for sorts first."""
     return model.pos_label is not None and not label_index(model.classes_, model.pos_label)
 
@@ -218,6 +251,8 @@ _SCORERS: dict[type, Callable[[Any, Graph, Any], str]] = {
     TopKSVC: _own(lambda model: model.intercept_),
     TransductiveTopK: _own(lambda model: model.intercept_),
     BudgetClassifier: _budget,
+    TopStack: _stack,
+    SVC: _own(lambda model: model.intercept_),
     Pipeline: _pipeline,
     FrozenEstimator: lambda model, graph, x: scores(model.estimator, graph, x),
     LogisticRegression: _linear,

@@ -28,7 +28,10 @@ def gamma_of(model: Any) -> float:
         return float(gamma)
     if gamma == "auto":
         return 1.0 / model.n_features_in_
-    # "scale" depends on the training rows: the kernel that the fit has bound knows it.
+    # "scale" depends on the training rows: the fit has kept the number, scikit-learn's SVC
+    # by itself, ours in the kernel that it has bound.
+    if "_gamma" in vars(model):
+        return float(model._gamma)
     for value in vars(model).values():
         if isinstance(value, functools.partial) and "gamma" in value.keywords:
             return float(value.keywords["gamma"])

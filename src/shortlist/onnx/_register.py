@@ -14,13 +14,14 @@ from ._emit import (
     RankSVM,
     TopKSVC,
     TopPush,
+    TopStack,
     TransductiveTopK,
     labels,
     scores,
 )
 from ._graph import OPSETS, Graph
 
-ESTIMATORS = (TopPush, PatMat, RankSVM, TopKSVC, TransductiveTopK, BudgetClassifier)
+ESTIMATORS = (TopPush, PatMat, RankSVM, TopKSVC, TransductiveTopK, BudgetClassifier, TopStack)
 
 
 def register() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import click
@@ -20,16 +21,16 @@ def export(model: str, output: str, single: bool, force: bool) -> None:
     r"""Write MODEL, from shortlist pick --save, as ONNX.
 
     The file runs without Python, wherever ONNX runs. Its inputs are the columns the model
-    has learned from, each of shape (rows, 1): numbers, with "nan" where one is missing, and
-    text, empty where it is missing. Its outputs are the scores, higher is better, and the
-    label, 1 for the rows that are looked for. Columns of dates and of free text cannot be
-    exported.
+    has learned from, each of shape (rows, 1): numbers, with "nan" where one is missing; dates
+    as seconds since 1970; categories as text, empty where one is missing. Its outputs are the
+    scores, higher is better, and the label, 1 for the rows above the cut of the budget.
+    Columns of free text cannot be exported.
 
     \b
     shortlist export model.skops -o model.onnx
     """
     try:
-        from ..onnx import to_onnx
+        from ._exporting import write_model
     except ModuleNotFoundError as error:
         raise click.ClickException(
             f'{error.name} is not installed; install it with: pip install "shortlist[app,onnx]"'
@@ -41,17 +42,12 @@ def export(model: str, output: str, single: bool, force: bool) -> None:
         raise click.UsageError(f"-o {output}: a file of this kind ends in .onnx.")
     outputs = Outputs(output, force=force)
     saved = load_model(Path(model))
-    kinds = {name: "text" if name in saved.types.texts else "number" for name in saved.types.used}
-    written = to_onnx(
-        saved.pipeline,
-        columns=kinds,
-        dtype="float32" if single else "float64",
-        description=f"{saved.winner}: scores for {saved.label} = {saved.positive}",
-    )
+    written, kinds = write_model(saved, "float32" if single else "float64")
     with outputs:
-        outputs[output].write_bytes(written.SerializeToString())
-    texts = sum(kind == "text" for kind in kinds.values())
+        outputs[output].write_bytes(written)
+    counts = Counter(kinds.values())
+    told = ", ".join(f"{count} of kind {kind}" for kind, count in sorted(counts.items()))
     click.echo(
-        f"{saved.winner} is in {output}: inputs are {len(kinds) - texts} columns of numbers and "
-        f"{texts} of text, outputs label and scores."
+        f"{saved.winner} is in {output}. Inputs are {len(kinds)} columns, "
+        f"{told}; outputs are label and scores."
     )

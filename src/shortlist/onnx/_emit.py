@@ -33,9 +33,6 @@ from ._errors import NotConvertible
 from ._graph import Graph
 from ._kernels import dense, kernel_scores
 
-# How a text column spells a missing value once it is read, see shortlist._app.
-_ABSENT = "(missing)"
-
 
 class Columns(dict):
     """Columns of a table by name, each of shape (n_rows, 1): numbers in double, or text."""
@@ -345,22 +342,27 @@ def _one_hot(step: OneHotEncoder, graph: Graph, x: Columns) -> str:
         raise NotConvertible(
             "OneHotEncoder has an ONNX form here without drop and rare categories."
         )
-    parts = []
-    for column, categories in zip(x.values(), step.categories_, strict=True):
-        names = [str(value) for value in categories]
-        codes = list(range(len(names)))
-        keys = [*names, ""] if _ABSENT in names and "" not in names else names
-        values = [*codes, names.index(_ABSENT)] if len(keys) > len(names) else codes
-        code = graph.add(
-            "LabelEncoder",
-            column,
-            domain="ai.onnx.ml",
-            keys_strings=keys,
-            values_int64s=values,
-            default_int64=-1,
-        )
-        parts.append(graph.double(graph.add("Equal", code, graph.axes(*codes))))
+    parts = [
+        one_hot(graph, column, [str(value) for value in categories])
+        for column, categories in zip(x.values(), step.categories_, strict=True)
+    ]
     return graph.add("Concat", *parts, axis=1) if len(parts) > 1 else parts[0]
+
+
+def one_hot(graph: Graph, column: str, values: list[str], absent: str | None = None) -> str:
+    """Return a column of 0 and 1 for each value; empty text means `absent`."""
+    codes = {value: code for code, value in enumerate(values)}
+    if absent in codes:
+        codes.setdefault("", codes[absent])
+    code = graph.add(
+        "LabelEncoder",
+        column,
+        domain="ai.onnx.ml",
+        keys_strings=list(codes),
+        values_int64s=list(codes.values()),
+        default_int64=-1,
+    )
+    return graph.double(graph.add("Equal", code, graph.axes(*range(len(values)))))
 
 
 def _function(step: FunctionTransformer, graph: Graph, x: Rows) -> Rows:

@@ -75,6 +75,7 @@ def sum_of_trees(graph: Graph, x: str, trees: Iterable[Tree]) -> str:
         n_nodes += len(inner)
         n_leaves += len(leaves)
     whole = {name: np.concatenate(columns) for name, columns in parts.items()}
+    splits = whole.pop("splits").astype(np.float64)
     integers = {name: column.astype(np.int64) for name, column in whole.items()}
     total = graph.add(
         "TreeEnsemble",
@@ -85,7 +86,7 @@ def sum_of_trees(graph: Graph, x: str, trees: Iterable[Tree]) -> str:
         n_targets=1,
         tree_roots=roots,
         nodes_featureids=integers["features"],
-        nodes_splits=whole["splits"].astype(np.float64),
+        nodes_splits=splits,
         nodes_modes=np.full(n_nodes, _LESS_OR_EQUAL, dtype=np.uint8),
         nodes_missing_value_tracks_true=integers["missing"],
         nodes_truenodeids=integers["true"],

@@ -88,9 +88,16 @@ def to_onnx(
         inputs = [helper.make_tensor_value_info("rows", _TYPES[dtype], ["n", _width(model)])]
         x: Any = graph.double("rows")
     else:
-        inputs, x = _column_inputs(graph, columns, _TYPES[dtype])
+        inputs, x = column_inputs(graph, columns, dtype)
         if not _reads_columns(model):
             x = matrix(graph, x)
+    return finish(model, graph, inputs, x, dtype, description)
+
+
+def finish(
+    model: Any, graph: Graph, inputs: list[Any], x: Any, dtype: str, description: str
+) -> ModelProto:
+    """Add scores and labels to a graph that holds the rows, and close it."""
     values = scores(model, graph, x)
     shape: list[Any] = ["n"]
     if is_classifier(model) and len(model.classes_) > 2:
@@ -128,9 +135,11 @@ def _reads_columns(model: Any) -> bool:
     return isinstance(model, ColumnTransformer)
 
 
-def _column_inputs(
-    graph: Graph, columns: Mapping[str, str], number: int
+def column_inputs(
+    graph: Graph, columns: Mapping[str, str], dtype: str
 ) -> tuple[list[Any], Columns]:
+    """Declare one input of shape (n, 1) for each column."""
+    number = _TYPES[dtype]
     inputs, x = [], Columns()
     for name, kind in columns.items():
         if kind not in ("number", "text"):

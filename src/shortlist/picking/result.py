@@ -229,6 +229,11 @@ class Shortlist:
 
         write_report(self, path, rows=rows, title=title, overwrite=overwrite)
 
+    def _repr_html_(self) -> str:
+        from .notebook import as_html
+
+        return as_html(self)
+
     def __str__(self) -> str:
         return f"{self.verdict}\n\n{self.comparison}"
 

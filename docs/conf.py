@@ -6,6 +6,7 @@ Nothing is loaded from another host: the built site works offline.
 from __future__ import annotations
 
 import importlib.util
+import inspect
 import os
 import re
 import shutil
@@ -23,6 +24,8 @@ import shortlist
 HERE = Path(__file__).parent
 ROOT = HERE.parent
 sys.path.insert(0, str(HERE))
+
+from reference import write_page
 
 project = "shortlist"
 author = "the shortlist developers"
@@ -149,7 +152,9 @@ _BROUGHT = {"CHANGELOG.md": "changes.md", "CONTRIBUTING.md": "contributing.md"}
 
 
 def _bring_pages(app: Any) -> None:
-    """Copy the measured results and two pages of the repository into the sources."""
+    """Write the reference; copy the measured results and two pages into the sources."""
+    (HERE / "api").mkdir(exist_ok=True)
+    write_page(HERE / "api" / "index.md")
     shutil.rmtree(HERE / "benchmarks", ignore_errors=True)
     for source in sorted((ROOT / "benchmarks").rglob("*")):
         if source.suffix in (".md", ".png") and "verdicts" not in source.parts:
@@ -197,8 +202,15 @@ def _mend_links(app: Any, name: str, source: list[str]) -> None:
     source[0] = _LINK.sub(mend, source[0])
 
 
+def _skip(app: Any, what: str, name: str, value: Any, skip: bool, options: Any) -> bool | None:
+    """Leave out what scikit-learn documents itself: its texts point into its own pages."""
+    module = getattr(inspect.unwrap(value) if callable(value) else value, "__module__", None) or ""
+    return True if module.startswith("sklearn.") else None
+
+
 def setup(app: Any) -> None:
     """Connect the steps above."""
     app.connect("builder-inited", _bring_pages, priority=100)
+    app.connect("autodoc-skip-member", _skip)
     app.connect("source-read", _mend_links)
     app.connect("build-finished", _copy_mathjax)

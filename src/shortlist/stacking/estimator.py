@@ -43,8 +43,9 @@ class TopStack(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     Parameters
     ----------
     estimators : list of (str, estimator)
-        The members: classifiers with ``decision_function`` or ``predict_proba``. One that
-        fails is left out, with a warning.
+        The members: classifiers with ``decision_function`` or ``predict_proba``. They learn
+        1 for the class to find and 0 for the other. One that fails is left out, with a
+        warning.
     budget : float, default=0.05
         Part of the list that is acted on, in (0, 1]: ``predict`` says positive for as many
         of the held-out rows, and the Pat&Mat head looks at it.
@@ -154,17 +155,18 @@ class TopStack(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         validate_data(self, X, skip_check_array=True)
         y = self._check_target(y)
         weight = None if sample_weight is None else check_weight(sample_weight, len(y))
-        positive = y == self._positive()
+        # Members learn 1 for the class to find: some of them push up their second class.
+        target = (y == self._positive()).astype(int)
         if weight is not None:
             mass = (float(weight[y == label].sum()) for label in self.classes_)
             check_both_count(tuple(mass), self.classes_)  # type: ignore[arg-type]
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        splits = list(self._splits(y, groups, weight, seed))
+        splits = list(self._splits(target, groups, weight, seed))
         rows = np.concatenate([test for _, test in splits])
-        names, columns = self._held_out(X, y, weight, splits)
+        names, columns = self._held_out(X, target, weight, splits)
         head = fit_head(
             np.column_stack(columns),
-            positive[rows],
+            target[rows] == 1,
             None if weight is None else weight[rows],
             head=self.head,
             budget=self.budget,
@@ -174,7 +176,7 @@ class TopStack(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         held_weight = None if weight is None else weight[rows]
         members = dict(self.estimators)
         fitted = Parallel(n_jobs=self.n_jobs)(
-            delayed(_fit)(members[name], X, y, weight)
+            delayed(_fit)(members[name], X, target, weight)
             for name, share in zip(names, head.weights, strict=True)
             if share != 0.0
         )
@@ -217,7 +219,7 @@ class TopStack(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         for (name, member), slope, intercept in zip(
             self.estimators_, self.slopes_, self.intercepts_, strict=True
         ):
-            scores = member_scores(member, X, self._positive())
+            scores = member_scores(member, X, 1)
             total = total + self.weights_[name] * (slope * scores + intercept)
         return np.asarray(self.slope_ * total + self.intercept_)
 
@@ -352,7 +354,7 @@ class TopStack(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             check_number("cv", self.cv, least=2, integer=True)
             fewest = min(
                 len(np.unique(np.flatnonzero(y == c) if groups is None else groups[y == c]))
-                for c in self.classes_
+                for c in (0, 1)
             )
             if fewest < 2:
                 raise ValueError(
@@ -381,7 +383,7 @@ class TopStack(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     ) -> tuple[list[str], list[np.ndarray]]:
         """Names and held-out scores of the members that did not fail."""
         results = Parallel(n_jobs=self.n_jobs)(
-            delayed(_fit_and_score)(member, X, y, weight, split, self._positive())
+            delayed(_fit_and_score)(member, X, y, weight, split)
             for _, member in self.estimators
             for split in splits
         )
@@ -438,12 +440,11 @@ def _fit_and_score(
     y: np.ndarray,
     weight: np.ndarray | None,
     split: Split,
-    pos_label: Any,
 ) -> np.ndarray | Exception:
     train, test = split
     part = None if weight is None else weight[train]
     try:
         fitted = _fit(member, take_rows(X, train), y[train], part)
-        return member_scores(fitted, take_rows(X, test), pos_label)
+        return member_scores(fitted, take_rows(X, test), 1)
     except Exception as error:
         return error

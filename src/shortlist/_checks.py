@@ -83,7 +83,7 @@ def check_weight(sample_weight: Any, n_rows: int, *, some: bool = False) -> np.n
 def check_k(k: Any) -> int | float:
     """Return a list length: a count of at least 1, or a fraction in (0, 1)."""
     if not isinstance(k, bool | np.bool_):
-        if isinstance(k, Integral) and k >= 1:
+        if isinstance(k, Integral) and int(k) >= 1:
             return int(k)
         if isinstance(k, Real) and not isinstance(k, Integral) and 0 < float(k) < 1:
             return float(k)

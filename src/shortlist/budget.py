@@ -142,6 +142,11 @@ class BudgetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     feature_names_in_ : ndarray of str
         Feature names, if the scorer tells them.
 
+    See Also
+    --------
+    sklearn.model_selection.TunedThresholdClassifierCV : Threshold that maximises
+        a metric.
+
     Notes
     -----
     **Ties.** Among equal scores the row that comes first in the batch is taken
@@ -159,11 +164,6 @@ class BudgetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     **Weights.** ``sample_weight`` and other arguments of ``fit`` go to the
     scorer, through metadata routing when it is enabled. In the choice of the
     threshold a row of weight zero is absent and every other row counts once.
-
-    See Also
-    --------
-    sklearn.model_selection.TunedThresholdClassifierCV : Threshold that maximises
-        a metric.
 
     Examples
     --------

@@ -11,6 +11,7 @@ from .. import __version__
 from ._columns_command import columns
 from ._demo import demo
 from ._evaluate import evaluate
+from ._export import export
 from ._group import Commands
 from ._pick import pick
 from ._score import score
@@ -35,5 +36,5 @@ def app() -> None:
     """  # noqa: D301
 
 
-for command in (pick, score, evaluate, columns, demo):
+for command in (pick, score, evaluate, columns, export, demo):
     app.add_command(command)

@@ -33,7 +33,7 @@ _TEXTS = 20_000
 _WORD = re.compile(r"\w+|[^\w\s]+")
 _DAY = 86400.0
 # Standard deviations from the mean beyond which a number is not looked at more closely.
-_FAR = 1e6
+FAR = 1e6
 
 
 class Part(ABC):
@@ -266,7 +266,7 @@ class Features:
     def _scaled(self, made: np.ndarray, typed: pd.DataFrame) -> pd.DataFrame:
         with np.errstate(over="ignore"):
             scaled = (made[:, self.kept] - self.middle) / self.spread
-        scaled = np.clip(scaled, -_FAR, _FAR)
+        scaled = np.clip(scaled, -FAR, FAR)
         return pd.DataFrame(scaled, columns=self.names, index=typed.index)
 
     @property

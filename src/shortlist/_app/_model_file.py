@@ -34,6 +34,7 @@ TRUSTED = (
     "shortlist.certificate.Certificate",
     "shortlist.certificate.Check",
     "shortlist.certificate.Trace",
+    "shortlist.rows.formulas.NamedKernel",
     "shortlist.rows.kernels.minmax_kernel",
     "shortlist.rows.kernels.rbf_kernel",
     "shortlist.rows.kernels.tanimoto_kernel",
@@ -42,6 +43,7 @@ TRUSTED = (
     "shortlist.top.estimators.TopPush",
     "shortlist.transductive.estimator.TransductiveTopK",
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+    "sklearn.tree._tree.Tree",
 )
 
 
@@ -166,6 +168,9 @@ def _check_trees(part: Any, seen: set[int] | None = None) -> None:
     nodes = getattr(part, "nodes", None)
     if isinstance(nodes, np.ndarray) and nodes.dtype.names:
         _check_nodes(part, nodes)
+    if type(part).__module__ == "sklearn.tree._tree" and hasattr(part, "children_left"):
+        _check_children(part.children_left, part.children_right, part.feature, part.n_features)
+        return
     inside = (
         part.values() if isinstance(part, dict) else part if isinstance(part, list | tuple) else ()
     )
@@ -209,21 +214,29 @@ def _entries(text: str) -> dict[str, str]:
 
 
 def _check_nodes(tree: Any, nodes: np.ndarray) -> None:
+    """Check a tree of scikit-learn's histogram boosting."""
     inner = ~nodes["is_leaf"].astype(bool)
-    count = len(nodes)
-    places = np.arange(count)
-    for side in ("left", "right"):
-        child = nodes[side][inner].astype(np.int64)
-        # A child comes after its parent, so that no walk goes in circles.
-        if ((child <= places[inner]) | (child >= count)).any():
-            raise ValueError("a tree points outside itself")
-    if (nodes["feature_idx"][inner] < 0).any():
-        raise ValueError("a tree asks for a feature that is not there")
+    left, right = (np.where(inner, nodes[side].astype(np.int64), -1) for side in ("left", "right"))
+    _check_children(left, right, nodes["feature_idx"], None)
     categorical = inner & nodes["is_categorical"].astype(bool)
     if categorical.any():
         bitsets = getattr(tree, "raw_left_cat_bitsets", np.empty(0))
         if (nodes["bitset_idx"][categorical] >= len(bitsets)).any():
             raise ValueError("a tree points outside itself")
+
+
+def _check_children(
+    left: np.ndarray, right: np.ndarray, feature: np.ndarray, n_features: int | None
+) -> None:
+    """Raise unless children follow their parents, so that no walk leaves or goes in circles."""
+    places = np.arange(len(left))
+    inner = left != -1
+    for child in (left, right):
+        if ((child[inner] <= places[inner]) | (child[inner] >= len(left))).any():
+            raise ValueError("a tree points outside itself")
+    asked = feature[inner]
+    if (asked < 0).any() or (n_features is not None and (asked >= n_features).any()):
+        raise ValueError("a tree asks for a feature that is not there")
 
 
 def _unknown(path: Path) -> list[str]:

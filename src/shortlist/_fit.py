@@ -8,24 +8,31 @@ from __future__ import annotations
 
 import copy
 import functools
-import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import validate_data
 
-from ._checks import check_both_count, check_number, check_two_classes, check_weight
+from . import _core
+from ._checks import (
+    check_both_count,
+    check_number,
+    check_two_classes,
+    check_weight,
+    outside,
+    positive_index,
+)
 from ._solver import find_solver
 from .certificate import Certificate, Monitor
 from .rows.duplicates import merge_duplicates
 
 ROW_DTYPES = (np.float64, np.float32)
-_PACKAGE = __name__.partition(".")[0]
 
 
 @dataclass(frozen=True)
@@ -79,16 +86,29 @@ class MulticlassData:
     n_passed: int
 
 
+def check_sparse(X: Any) -> None:
+    """Refuse a sparse matrix whose indices point outside it: nobody else looks."""
+    if sparse.issparse(X):
+        try:
+            _core.check_csr(X.indptr, X.indices, X.data, X.shape[1])
+        except ValueError as error:
+            names = str(error).replace("start", "indptr").replace("column", "indices")
+            raise ValueError(f"X is not a valid CSR matrix: {names}.") from None
+
+
 def validate_binary(estimator: Any, X: Any, y: Any, sample_weight: Any) -> BinaryData:
     """Check the training data of a two-class estimator."""
     X, y = validate_data(estimator, X, y, accept_sparse="csr", dtype=ROW_DTYPES)
+    check_sparse(X)
     check_classification_targets(y)
     classes, code = np.unique(y, return_inverse=True)
     check_two_classes(estimator, classes, type_of_target(y, input_name="y"))
+    place = positive_index(classes, estimator.pos_label)
+    classes = classes if place == 1 else classes[::-1]
     weight = check_weight(sample_weight, X.shape[0])
     used = weight > 0.0
-    positive = np.flatnonzero(used & (code == 1))
-    negative = np.flatnonzero(used & (code == 0))
+    positive = np.flatnonzero(used & (code == place))
+    negative = np.flatnonzero(used & (code != place))
     check_both_count((len(negative), len(positive)), classes)
     return BinaryData(X, classes, positive, negative, weight)
 
@@ -96,6 +116,7 @@ def validate_binary(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Binar
 def validate_multiclass(estimator: Any, X: Any, y: Any, sample_weight: Any) -> MulticlassData:
     """Check the training data of a multi-class estimator; rows of weight zero are gone."""
     X, y = validate_data(estimator, X, y, accept_sparse="csr", dtype=ROW_DTYPES)
+    check_sparse(X)
     check_classification_targets(y)
     weight = check_weight(sample_weight, X.shape[0])
     rows = np.flatnonzero(weight > 0.0)
@@ -141,7 +162,12 @@ def solve(
         verbose=estimator.verbose,
         callback=estimator.callback,
     )
-    solution = solver.run(problem, monitor, **options)
+    # Compiled loops look at the clock themselves; the last proof is not cut short.
+    _core.set_deadline(estimator.time_limit)
+    try:
+        solution = solver.run(problem, monitor, **options)
+    finally:
+        _core.set_deadline(None)
     if monitor.proof is not None or solution is None:
         solution, certificate = monitor.conclude()
     else:
@@ -172,14 +198,6 @@ def _advice(certificate: Certificate) -> str:
             "closer to zero, use float64, or raise tol."
         )
     return "More iterations would not help: scale the features, lower C, or raise tol."
-
-
-def outside() -> int:
-    """Return the stack level of the first caller that is not part of the package."""
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_PACKAGE):
-        level, frame = level + 1, frame.f_back
-    return level
 
 
 def atomic(fit: Callable[..., Any]) -> Callable[..., Any]:

@@ -41,7 +41,7 @@ def result():
     """60 of 900 candidates from a history of 400, as pick really makes it."""
     X, y = discs(400, 0)
     candidates, _ = discs(900, 1)
-    found = pick(X, y, candidates, 60, positive="hit", models=["TopPush rbf", "LinearSVC"])
+    found = pick(X, y, candidates, 60, pos_label="hit", models=["PatMat rbf", "PatMat"])
     assert found.winner != found.baseline
     return found
 

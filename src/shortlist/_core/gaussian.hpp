@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "clones.hpp"
+#include "interrupt.hpp"
 
 namespace shortlist {
 
@@ -45,6 +46,18 @@ SHORTLIST_CLONES inline void gaussian_row(const float* inner, float square, cons
   for (std::size_t j = 0; j < n; ++j) {
     const float x = inner[j] - (square + squares[j]);
     out[j] = exp_negative(x < 0.0f ? x : 0.0f);
+  }
+}
+
+// out_i = x of the i-th chosen row, minus the centre
+inline void centred_rows(const float* x, std::size_t n_columns, const std::int64_t* rows,
+                         std::size_t n_rows, const float* centre, float* out) {
+  Watch watch;
+  for (std::size_t i = 0; i < n_rows; ++i) {
+    const float* from = x + static_cast<std::size_t>(rows[i]) * n_columns;
+    float* to = out + i * n_columns;
+    for (std::size_t c = 0; c < n_columns; ++c) to[c] = from[c] - centre[c];
+    watch.count(n_columns);
   }
 }
 

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "interrupt.hpp"
 #include "topk.hpp"
 
 namespace shortlist {
@@ -35,23 +36,29 @@ class TopKDual {
         place_(row_.n_classes(), -1) {}
 
   std::size_t n_rows() const { return y_.size(); }
+  std::int32_t n_classes() const { return row_.n_classes(); }
+  bool remembers() const { return past_start_.size() == n_rows() + 1; }
+  bool has_proposal() const { return start_.size() == n_rows() + 1; }
+  bool has_curvature() const { return curve_start_.size() == n_rows() + 1; }
   const std::vector<DualEntry>& entries(std::size_t i) const { return beta_[i]; }
   // The last proposal: the entries of all rows, and where each row starts.
   const std::vector<DualEntry>& proposed() const { return proposed_; }
   const std::vector<std::size_t>& proposed_start() const { return start_; }
 
   // Visits the rows of `order`; returns how many were not resting. A row that does
-  // not move rests longer and longer, up to `longest` sweeps.
+  // not move rests longer and longer, up to `longest` sweeps. Ends early at the deadline.
   template <typename Scores>
   std::size_t sweep(Scores& scores, const std::int64_t* order, std::size_t count, bool exact,
                     int longest) {
     std::size_t visits = 0;
+    Watch watch;
     for (std::size_t s = 0; s < count; ++s) {
       const std::size_t i = static_cast<std::size_t>(order[s]);
       if (wait_[i] > 0) {
         --wait_[i];
         continue;
       }
+      if (watch.late(scores.work(i))) break;
       ++visits;
       const bool moved = visit(scores, i, exact) > 0.0;
       rest_[i] = moved ? 0 : std::min(longest, 2 * rest_[i] + 1);
@@ -67,7 +74,9 @@ class TopKDual {
                 std::size_t n_scales, double* losses, double* sums) {
     const std::int32_t m = row_.n_classes();
     double* z = z_.data();
+    Watch watch;
     for (std::size_t i = first; i < last; ++i) {
+      watch.count(scores.work(i));
       scores.scores(i, z);
       if (ridge_[i] > 0.0) add_own(beta_[i], y_[i], ridge_[i], z);
       const double own = z[y_[i]];
@@ -91,7 +100,9 @@ class TopKDual {
     curves_.clear();
     const std::int32_t m = row_.n_classes();
     double *z = z_.data(), *a = shifted_.data();
+    Watch watch;
     for (std::size_t i = 0; i < n_rows(); ++i) {
+      watch.count(2 * scores.work(i));
       const std::int32_t y = y_[i];
       const double pull = gamma / c_[i], q = pull + ridge_[i];
       scores.scores(i, z);
@@ -138,7 +149,9 @@ class TopKDual {
     proposed_.clear();
     const std::int32_t m = row_.n_classes();
     double *v = z_.data(), *a = shifted_.data();
+    Watch watch;
     for (std::size_t i = 0; i < n_rows(); ++i) {
+      watch.count(sum.work(i));
       const std::int32_t y = y_[i];
       next_.assign(past_.begin() + past_start_[i], past_.begin() + past_start_[i + 1]);
       if (!same(next_, beta_[i])) {
@@ -182,7 +195,9 @@ class TopKDual {
     const std::size_t extra = bias == 0.0 ? 0 : 1, width = d + extra;
     const std::size_t side = width * static_cast<std::size_t>(row_.n_classes());
     feature_.resize(width);
+    Watch watch;
     for (std::size_t i = 0; i < n_rows(); ++i) {
+      watch.count((curve_start_[i + 1] - curve_start_[i]) * width * width);
       if (curve_start_[i] == curve_start_[i + 1]) continue;
       for (std::size_t f = 0; f < d; ++f) feature_[f] = x[i * d + f];
       if (extra) feature_[d] = bias;

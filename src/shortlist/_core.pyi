@@ -343,3 +343,9 @@ class TopKDual:
 
     def read(self, label: np.ndarray, value: np.ndarray) -> None:
         """Write the entries of all rows."""
+
+    def count_proposed(self, start: np.ndarray) -> None:
+        """Write where the proposed entries of each row start."""
+
+    def read_proposed(self, label: np.ndarray, value: np.ndarray) -> None:
+        """Write the proposed entries."""

@@ -29,6 +29,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # the oracles
 FAMILIES = {
     "pairs": "pair_problems",
     "top": "top_problems",
+    "topk": "topk_problems",
     "kernel": "top_kernel_problems",
     "transductive": "transductive_problems",
 }

@@ -9,11 +9,11 @@ import numpy as np
 from scipy import sparse
 
 from shortlist import PatMat, TopPush
+from shortlist._checks import top_count
 
 from .nasty import KINDS, Nasty, check_certificate, exact_rows, make
 from .random_problems import Case
 from .top_problems import hinge_power, surrogate, top_mean
-from shortlist._checks import top_count
 
 SHIFT_FREE = ("linear", "rbf", "laplacian")
 KERNELS = (*SHIFT_FREE, "poly", "chi2", "tanimoto", "minmax")
@@ -93,7 +93,7 @@ def kernel_objective(model: Any, data: Nasty, K: np.ndarray, c: np.ndarray | Non
 def best_kernel_model(model: Any, data: Nasty, K: np.ndarray) -> float:
     """Objective of a good model, found on the kernel matrix itself."""
     options = {"kernel": "precomputed", "tol": 1e-8, "solver": "auto", "callback": None}
-    options |= {"max_iter": 3_000_000, "warm_start": False, "time_limit": 2.0}
+    options |= {"max_iter": 500_000, "warm_start": False, "time_limit": 1.0}
     easy = type(model)(**{**model.get_params(), **options})
     unit = float(np.abs(np.diagonal(K)).max()) or 1.0
     easy.C *= unit

@@ -102,6 +102,10 @@ SMALLER = {
     ("topk_vertices", "z", 1),
     ("TopKDual", "rho", 0),
     ("topk_block", "rho", 0),
+    ("topk_losses", "rho", 0),
+    ("topk_losses", "z", 1),
+    ("topk_feasible", "rho", 0),
+    ("topk_feasible", "beta", 0),
     # CSR arrays do not tell how wide their matrix is.
     ("check_csr", "start", 0),
     ("csr_scores", "w", 0),
@@ -157,6 +161,15 @@ def test_errors_name_the_argument():
     column[1] = 9
     with pytest.raises(ValueError, match=r"column must lie between 0 and 5 .*got 9 at position 1"):
         call(column=column)
+
+
+def test_a_matrix_without_columns():
+    none, start = np.zeros(0), np.zeros(4, np.int32)
+    out = np.full(3, np.nan)
+    _core.csr_scores(start, np.zeros(0, np.int32), none, none, out)
+    assert (out == 0.0).all()
+    with pytest.raises(ValueError, match="column must lie"):
+        _core.csr_scores(np.array([0, 1, 1, 1], np.int32), start[:1], np.ones(1), none, out)
 
 
 def test_keys_must_not_fall():

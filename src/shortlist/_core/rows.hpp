@@ -47,7 +47,7 @@ struct CsrView {
   // outside the matrix.
   template <typename Run>
   void parts(Run run) const {
-    if (n_columns == 0) return check(0, n_rows);
+    if (n_columns == 0) check(0, n_rows);  // no first column to read instead
     Watch watch;
     Column highest = 0;
     for (std::size_t first = 0, last = 0; first < n_rows; first = last) {

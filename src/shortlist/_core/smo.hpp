@@ -260,12 +260,12 @@ class PairSolver {
   // Change one variable so that its row's c grows by d; f is already up to date.
   void shift(Variable v, double d) {
     if (!v.is_beta) {
-      q.alpha[v.row] = snap(q.alpha[v.row] + d, q.upper[v.row]);
+      q.alpha[v.row] = snap(q.alpha[v.row], d, q.upper[v.row]);
       return;
     }
     double* b = beta_of(v.row);
     const double old = *b;
-    *b = snap(old - d, cap(v.row));
+    *b = snap(old, -d, cap(v.row));
     if (q.mode == Cap::norm) q.norm2 += (*b - old) * (*b + old) / omega_of(v.row);
     if (!capped()) return;
     const T* row = q.gram + v.row * q.stride;
@@ -275,10 +275,12 @@ class PairSolver {
     for (std::size_t r = 0; r < q.n; ++r) q.f_beta[r] -= d * static_cast<double>(row[r]);
   }
 
-  static double snap(double value, double most) {
-    const double tiny = kRound * (most < kInf ? most : 1.0) * 1e-2;
+  // What rounding leaves of a difference is zero, or the cap; on the scale of the values
+  // themselves, which with large kernel entries are far below their caps.
+  static double snap(double old, double d, double most) {
+    const double value = old + d, tiny = 1e-2 * kRound * std::max(std::abs(old), std::abs(d));
     if (value <= tiny) return 0.0;
-    return most - value <= tiny ? most : value;
+    return most < kInf && most - value <= 1e-2 * kRound * most ? most : value;
   }
 
   // All beta grow (or shrink) together by d in sum; v takes up the balance.

@@ -31,9 +31,10 @@ class RankSVM(LazyPredict, pairs.RankSVM):
 
     Parameters
     ----------
-    C, loss, kernel, gamma, degree, coef0, max_rank_distance, normalize, pairwise_features, \
-    solver, tol, max_iter, time_limit, cache_size, verbose, callback
+    C, loss, kernel, gamma, degree, coef0, max_rank_distance, normalize, pairwise_features
         As in :class:`shortlist.RankSVM`; dask collections need ``kernel="linear"``.
+    solver, tol, max_iter, time_limit, cache_size, verbose, callback
+        As in :class:`shortlist.RankSVM`.
 
     Attributes
     ----------

@@ -11,8 +11,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._checks import check_choice, check_number, check_weight
-from .._fit import ROW_DTYPES, atomic, check_sparse, outside, solve
+from .._checks import check_choice, check_number, check_weight, outside
+from .._fit import ROW_DTYPES, atomic, check_sparse, solve
 from .._losses import LOSSES
 from ..certificate import Certificate, CertificateError, Check
 from ..metrics import pairwise_accuracy

@@ -56,7 +56,8 @@ def minmax_kernel(X: Any, Y: Any) -> np.ndarray:
                 "use counts or shift the columns, for example with MinMaxScaler."
             )
     distance = _manhattan(X, Y)
-    X, Y = (np.asarray(A.sum(axis=1, dtype=np.float64)) for A in (X, Y))
+    # Widened first: the sum of sparse rows is made in their own precision.
+    X, Y = (np.asarray(A.astype(np.float64, copy=False).sum(axis=1)) for A in (X, Y))
     sums = X.reshape(-1, 1) + Y.reshape(1, -1)
     return _ratio(sums - distance, sums + distance)
 
@@ -150,6 +151,8 @@ KINDS = {
 # Errors of an entry, per feature in float64 and in all in float32, from which distances are
 # computed from differences, and in float64.
 _COARSE, _COARSE32 = 1e-12, 0.05
+# Sparse columns up to which rows may be made dense, some at a time, for it.
+_FEW = 2000
 # Entries up to which float32 arithmetic cannot overflow.
 _LARGEST = 1e36
 
@@ -192,6 +195,7 @@ class NamedKernel:
         """Return the kernel matrix of rows `X` and `Y`."""
         function = KINDS[self.name].function
         if self.direct:
+            X, Y = (A.toarray() if sparse.issparse(A) else A for A in (X, Y))
             return function(X, Y, direct=True, **self.parameters)
         if not self.narrow:
             X, Y = X.astype(np.float64, copy=False), Y.astype(np.float64, copy=False)
@@ -235,8 +239,8 @@ class NamedKernel:
         if KINDS[self.name].shifts:
             kernel = replace(self, centre=counted.centre())
         largest, error = (float(b[counted.rows].max()) for b in kernel.bounds(counted.X, UNIT))
-        direct = self.name == "rbf" and not sparse.issparse(counted.X)
-        if direct and not error <= _COARSE * counted.X.shape[1]:
+        dense = not sparse.issparse(counted.X) or counted.X.shape[1] <= _FEW
+        if self.name == "rbf" and dense and not error <= _COARSE * counted.X.shape[1]:
             return replace(self, direct=True, narrow=False)
         exact = error * UNIT32 / UNIT <= _COARSE32 * largest
         return replace(kernel, narrow=exact and largest * largest <= _LARGEST)

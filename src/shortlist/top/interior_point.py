@@ -28,9 +28,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from .newton_system import NewtonSystem, Solve
-from .positive_side import PositivePart, PositiveSide
+from .positive_side import PositiveEquations, PositiveSide
 from .proof import NO_BOUND, Bound, dual_bound
-from .ranked_side import RankedPart, SideStep, Sums
+from .ranked_side import RankedEquations, SideStep, Sums
 from .slacks import Goals, Pairs, Steps, goals
 from .sweeps import Candidates, Start, SweptProblem
 
@@ -43,8 +43,8 @@ _TRIED = (1.0, 0.03, 1e-3)
 class _Linear:
     """The Newton system at one point: parts, factor, and the border's columns."""
 
-    positive: PositivePart
-    ranked: RankedPart
+    positive: PositiveEquations
+    ranked: RankedEquations
     model_residual: np.ndarray
     solve: Solve
     columns: np.ndarray

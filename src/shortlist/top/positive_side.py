@@ -18,7 +18,7 @@ from .slacks import Goals, Pair, Pairs, PairStep, Steps
 
 
 @dataclass(frozen=True)
-class PositivePart:
+class PositiveEquations:
     """Weights of the rows in the Newton system, and residuals of their equations."""
 
     E: np.ndarray
@@ -82,16 +82,16 @@ class PositiveSide:
             alpha = bent(margin, self.ridge, target)
         self.pairs["alpha_y"] = self.pairs["alpha_y"].centred(alpha, mu)
 
-    def linearise(self, t: float) -> PositivePart:
+    def linearise(self, t: float) -> PositiveEquations:
         """Return what the Newton system needs."""
         ay = self.pairs["alpha_y"]
         per_alpha = ay.b / ay.a + self.ridge
         if self.bounded:
             gx = self.pairs["gamma_xi"]
             per_alpha += gx.b / gx.a
-        return PositivePart(1.0 / per_alpha, self.scores - t - 1.0 + self._xi - ay.b)
+        return PositiveEquations(1.0 / per_alpha, self.scores - t - 1.0 + self._xi - ay.b)
 
-    def rest(self, part: PositivePart, goal: Goals) -> np.ndarray:
+    def rest(self, part: PositiveEquations, goal: Goals) -> np.ndarray:
         """Return what moves alpha apart from the scores and the threshold."""
         e = goal["alpha_y"] / self.alpha - part.residual
         if self.bounded:
@@ -99,7 +99,7 @@ class PositiveSide:
         return e
 
     def step(
-        self, part: PositivePart, goal: Goals, e: np.ndarray, dt: float, ds: np.ndarray
+        self, part: PositiveEquations, goal: Goals, e: np.ndarray, dt: float, ds: np.ndarray
     ) -> Steps:
         """Return the changes, given those of the threshold and of the scores."""
         da = part.E * (dt - ds + e)

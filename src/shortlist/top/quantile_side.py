@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .central_path import bent
-from .ranked_side import RankedPart, RankedSide, Rest, SideStep, Sums, rest_of, shift_of
+from .ranked_side import RankedEquations, RankedSide, Rest, SideStep, Sums, rest_of, shift_of
 from .slacks import Goals, Pair, PairStep, Steps
 from .top_mean_side import boxed_or_recalled
 
@@ -97,7 +97,7 @@ class QuantileSide(RankedSide):
     def _slacks(self) -> tuple[np.ndarray, _Slacks]:
         """Return the slacks, and how they answer."""
 
-    def linearise(self, t: float, total: float) -> RankedPart:
+    def linearise(self, t: float, total: float) -> RankedEquations:
         bz, level = self.pairs["beta_z"], self.pairs["level"]
         zeta, own = self._slacks()
         D = 1.0 / (bz.b / bz.a + own.per_beta)
@@ -106,16 +106,16 @@ class QuantileSide(RankedSide):
         # Rows: balance of alpha and beta, budget of the slacks.
         last = float(Dh @ own.h) - float(own.cost @ own.h) - slack
         corner = np.array([[float(D.sum()), -sum_Dh], [-sum_Dh, last]])
-        return RankedPart(D, self.q + zeta - self.scores - bz.b, (D, -Dh), corner, own)
+        return RankedEquations(D, self.q + zeta - self.scores - bz.b, (D, -Dh), corner, own)
 
-    def rest(self, part: RankedPart, goal: Goals) -> Rest:
+    def rest(self, part: RankedEquations, goal: Goals) -> Rest:
         own: _Slacks = part.own
         if own.residual is None:
             return rest_of(self, part, goal, np.zeros(len(self.scores)))
         shift = shift_of(self.pairs["eta_zeta"], goal["eta_zeta"], own.residual)
         return rest_of(self, part, goal, shift)
 
-    def right(self, part: RankedPart, rest: Rest, sums: Sums, goal: Goals) -> np.ndarray:
+    def right(self, part: RankedEquations, rest: Rest, sums: Sums, goal: Goals) -> np.ndarray:
         own: _Slacks = part.own
         beta = float(self.beta.sum()) + float(rest.Df.sum())
         spent = float(own.cost @ rest.shift) + float(own.h @ rest.Df)
@@ -125,7 +125,7 @@ class QuantileSide(RankedSide):
         )
 
     def step(
-        self, part: RankedPart, rest: Rest, border: np.ndarray, ds: np.ndarray, goal: Goals
+        self, part: RankedEquations, rest: Rest, border: np.ndarray, ds: np.ndarray, goal: Goals
     ) -> SideStep:
         dt, dm = (float(change) for change in border)
         level, own = self.pairs["level"], part.own

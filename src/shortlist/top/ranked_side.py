@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class RankedPart:
+class RankedEquations:
     """What the Newton system needs of a side, at one point.
 
     Attributes
@@ -155,25 +155,25 @@ class RankedSide(ABC):
         """Take rows in."""
 
     @abstractmethod
-    def linearise(self, t: float, total: float) -> RankedPart:
+    def linearise(self, t: float, total: float) -> RankedEquations:
         """Return what the Newton system needs."""
 
     @abstractmethod
-    def rest(self, part: RankedPart, goal: Goals) -> Rest:
+    def rest(self, part: RankedEquations, goal: Goals) -> Rest:
         """Return what the goals ask of the rows."""
 
     @abstractmethod
-    def right(self, part: RankedPart, rest: Rest, sums: Sums, goal: Goals) -> np.ndarray:
+    def right(self, part: RankedEquations, rest: Rest, sums: Sums, goal: Goals) -> np.ndarray:
         """Return the right-hand sides of the border's equations, without the model."""
 
     @abstractmethod
     def step(
-        self, part: RankedPart, rest: Rest, border: np.ndarray, ds: np.ndarray, goal: Goals
+        self, part: RankedEquations, rest: Rest, border: np.ndarray, ds: np.ndarray, goal: Goals
     ) -> SideStep:
         """Return the changes, given those of the border and of the scores."""
 
 
-def rest_of(side: RankedSide, part: RankedPart, goal: Goals, shift: np.ndarray) -> Rest:
+def rest_of(side: RankedSide, part: RankedEquations, goal: Goals, shift: np.ndarray) -> Rest:
     """Return what the goals ask of rows whose slacks move by `shift` on their own."""
     f = goal["beta_z"] / side.beta - part.residual - shift
     return Rest(f, part.D * f, shift)

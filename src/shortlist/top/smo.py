@@ -31,6 +31,7 @@ import numpy as np
 from .. import _core
 from ..certificate import Monitor, Proof
 from ..rows.cache import RowCache
+from ..rows.kernels import KernelMatrix
 from .kernel_problem import (
     DualPoint,
     Evaluation,
@@ -42,15 +43,15 @@ from .kernel_problem import (
 )
 from .kernel_proof import KernelProver, Proved
 from .restricted import PairState, Working, pair_steps
-from .thresholds import SurrogateQuantile
 from .working_set import Chosen, choose, fill_caps, sample_order, square
 
 _SAMPLE_TOL = 1e-2
 _STALL = 30
 _STALL_CROWDED = 1000
 _STEPS_PER_ROW = 100
-# Share of the memory for the matrix of a working set; the rest holds rows.
-_SQUARE = 0.25
+# Share of the memory for the matrix of a working set, and where that is too small for the
+# rows that matter; the rest holds rows.
+_SQUARE, _SQUARE_CROWDED = 0.25, 0.9
 # Seconds by which a proof may be late.
 _LATE = 0.2
 
@@ -101,18 +102,15 @@ class _Rounds:
     def __init__(self, problem: KernelTopProblem, monitor: Monitor) -> None:
         self.problem = problem
         self.monitor = monitor
-        if problem.rows is None:
+        if problem.cache is None:
             order, self.levels = sample_order(problem)
         else:
-            order, self.levels = problem.rows.order, [len(problem.rows.order)]
+            order, self.levels = problem.cache.order, [len(problem.cache.order)]
         self.layout = Layout.of(problem, order)
-        share = int(_SQUARE * problem.cache_bytes)
-        self.cache = problem.rows or RowCache(problem.kernel, order, problem.cache_bytes - share)
-        self.most = max(8, int(math.sqrt(share / self.cache.kernel.dtype.itemsize)))
+        self.square = _SQUARE
+        self.cache = problem.cache or self._new_cache(problem.kernel)
         self.prover = KernelProver(problem, self.layout, self.cache)
-        self.all = DualPoint(
-            np.zeros(len(self.layout.positive)), np.zeros(len(self.layout.negative))
-        )
+        self.all = DualPoint(np.zeros(len(self.layout.positive)), np.zeros(len(self.layout.ranked)))
         self.working: Working | None = None
         self.proved: Proved | None = None
         self.sharp, self.crowded = 1.0, False
@@ -132,15 +130,48 @@ class _Rounds:
                 self._solve()
             else:
                 self._solve_sample()
+                if self.monitor.time_limit is not None:
+                    self._secure()
                 if self._late():
                     raise _TimeUp
 
     def leave(self) -> None:
         """Offer what the last level led to, and leave the kernel rows to the next fit."""
-        if self.length < len(self.layout.order) and self._affordable():
+        if self.length < len(self.layout.order):
+            self._secure()
+        self.problem.cache = self.cache
+
+    def _secure(self) -> None:
+        """Prove the model of a sample on all rows, where there is time: better than none."""
+        if self._affordable() and self.point.alpha.any() and self.point.beta.any():
             scores = np.zeros(len(self.layout.order))
             self.monitor.accept(self.prover(self.all.alpha, self.all.beta, scores).proof)
-        self.problem.rows = self.cache
+
+    # -- memory ---------------------------------------------------------------
+
+    @property
+    def most(self) -> int:
+        """Rows whose square matrix the memory allows."""
+        entries = self.square * self.problem.cache_bytes / self.cache.kernel.dtype.itemsize
+        return max(8, int(math.sqrt(entries)))
+
+    def _new_cache(self, kernel: KernelMatrix) -> RowCache:
+        budget = int((1.0 - self.square) * self.problem.cache_bytes)
+        return RowCache(kernel, self.layout.order, budget)
+
+    def _use(self, kernel: KernelMatrix) -> None:
+        """Go on with other kernel rows."""
+        self.working = None
+        self.prover.cache = self.cache = self._new_cache(kernel)
+
+    def _choose(self, point: DualPoint) -> Chosen:
+        chosen = choose(self.terms, point, self.point, self.scores, self.most)
+        if chosen.crowded and self.square == _SQUARE and not self.problem.kernel.precomputed:
+            # Rows that do not fit either: more room for steps among many rows pays more.
+            self.square = _SQUARE_CROWDED
+            self._use(self.cache.kernel)
+            chosen = choose(self.terms, point, self.point, self.scores, self.most)
+        return chosen
 
     # -- levels ---------------------------------------------------------------
 
@@ -149,9 +180,9 @@ class _Rounds:
         self.length = length
         terms = self.terms
         self.point = DualPoint(
-            self.all.alpha[: len(terms.positive)], self.all.beta[: len(terms.negative)]
+            self.all.alpha[: len(terms.positive)], self.all.beta[: len(terms.ranked)]
         )
-        self.form = terms.threshold.form(terms.negative_weight)
+        self.form = terms.threshold.form(terms.ranked_weight)
         self.capped = self.form in ("tied", "priced")
         self.upper = alpha_bound(terms)
         self.working = None
@@ -170,7 +201,7 @@ class _Rounds:
             point.beta[:] = 0.0
         point.alpha[:] = terms.c
         self._rescore()
-        start = sparse_start(terms, self.scores[terms.negative])
+        start = sparse_start(terms, self.scores[terms.ranked])
         point.alpha[:], point.beta[:] = start.alpha, start.beta
         self._repair()
 
@@ -186,11 +217,11 @@ class _Rounds:
         alpha = terms.loss.slopes(now.threshold - self.scores[terms.positive], terms.c)
         total = float(alpha.sum())
         if total > 0.0:
-            beta = self.point.beta.copy()
-            if isinstance(terms.threshold, SurrogateQuantile):
-                beta = terms.threshold.shares(
-                    self.scores[terms.negative], terms.negative_weight, now.threshold
-                )
+            beta = terms.threshold.shares(
+                self.scores[terms.ranked], terms.ranked_weight, now.threshold
+            )
+            if beta is None:
+                beta = self.point.beta.copy()
             beta *= total / float(beta.sum())
             if terms.cap is not None:
                 fill_caps(beta, terms.cap * total, self._ranking())
@@ -200,7 +231,7 @@ class _Rounds:
             self._repair()
 
     def _ranking(self) -> np.ndarray:
-        return np.argsort(-self.scores[self.terms.negative], kind="stable")
+        return np.argsort(-self.scores[self.terms.ranked], kind="stable")
 
     def _repair(self) -> None:
         """Make the point feasible and put it at the best place of its ray."""
@@ -223,7 +254,7 @@ class _Rounds:
         self.beta_scores = np.zeros(self.length)
         c = self.point.coefficients(self.terms, self.length)
         b = np.zeros(self.length)
-        b[self.terms.negative] = self.point.beta
+        b[self.terms.ranked] = self.point.beta
         nonzero = np.flatnonzero((c != 0.0) | (b != 0.0))
         self._add(nonzero, c[nonzero], b[nonzero])
 
@@ -335,7 +366,7 @@ class _Rounds:
         """
         monitor, terms = self.monitor, self.terms
         point = guess or self.point
-        chosen = choose(terms, point, self.point, self.scores, self.most)
+        chosen = self._choose(point)
         self.crowded = chosen.crowded
         if guess is not None and self.crowded:
             self.point.alpha[:], self.point.beta[:] = guess.alpha, guess.beta
@@ -349,8 +380,8 @@ class _Rounds:
                 terms,
                 self.form,
                 point,
-                self.scores[terms.negative],
-                self.beta_scores[terms.negative],
+                self.scores[terms.ranked],
+                self.beta_scores[terms.ranked],
             )
         else:
             f, f_beta = self._place(work, guess)
@@ -377,7 +408,7 @@ class _Rounds:
         _core.add_rows(work.gram, every, a - b, f)
         if self.capped:
             _core.add_rows(work.gram, every, b, f_beta)
-        penalty = terms.threshold.penalty(guess.beta, terms.negative_weight)
+        penalty = terms.threshold.penalty(guess.beta, terms.ranked_weight)
         squared_norm = max(float((a - b) @ f), 0.0)
         scale = terms.dual_along_ray(guess.alpha, squared_norm, penalty).scale
         if scale > 0.0 and np.isfinite(scale):
@@ -419,8 +450,8 @@ class _Rounds:
     def _load(self, chosen: Chosen) -> Working:
         """Rows and kernel matrix of a restricted problem."""
         terms, use_b = self.terms, chosen.beta
-        positive, negative = terms.positive[chosen.alpha], terms.negative[use_b]
-        if len(terms.negative) == self.length:
+        positive, negative = terms.positive[chosen.alpha], terms.ranked[use_b]
+        if len(terms.ranked) == self.length:
             # Every row carries a beta; the positives come first.
             rows = np.concatenate([positive, np.setdiff1d(negative, positive)])
             use_b = rows
@@ -470,12 +501,7 @@ class _Rounds:
 
     def _widen(self) -> None:
         """Continue with a float64 kernel."""
-        self.working = None
-        budget = self.problem.cache_bytes - int(_SQUARE * self.problem.cache_bytes)
-        self.most = max(8, int(self.most / math.sqrt(2.0)))
-        self.prover.cache = self.cache = RowCache(
-            self.problem.kernel.widened(), self.layout.order, budget
-        )
+        self._use(self.problem.kernel.widened())
         self.best = _Best()
         self._rescore()
 

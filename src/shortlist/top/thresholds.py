@@ -190,7 +190,8 @@ class TopMean(Threshold):
 
     def lowest_counted(self, scores: np.ndarray, weight: np.ndarray, t: float) -> float:
         order = np.argsort(-scores, kind="stable")
-        last = int(np.searchsorted(np.cumsum(weight[order]), self.k))
+        # Rounding of the sum of weights must not leave out the last row.
+        last = int(np.searchsorted(np.cumsum(weight[order]), self.k * (1.0 + 1e-9)))
         return float(scores[order[min(last, len(order) - 1)]])
 
     def kept(self, capped: bool) -> float:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .central_path import boxed, crossing, recalled
-from .ranked_side import RankedPart, RankedSide, Rest, SideStep, Sums, rest_of, shift_of
+from .ranked_side import RankedEquations, RankedSide, Rest, SideStep, Sums, rest_of, shift_of
 from .slacks import Goals, Pair, PairStep
 
 if TYPE_CHECKING:
@@ -53,20 +53,20 @@ class HighestSide(RankedSide):
         beta = np.minimum(mu * self.add(new) / z, most)
         self._grow("beta_z", beta, z)
 
-    def linearise(self, t: float, total: float) -> RankedPart:
+    def linearise(self, t: float, total: float) -> RankedEquations:
         bz = self.pairs["beta_z"]
         D = bz.a / bz.b
-        return RankedPart(D, self.q - self.scores - bz.b, (D,), np.array([[float(D.sum())]]))
+        return RankedEquations(D, self.q - self.scores - bz.b, (D,), np.array([[float(D.sum())]]))
 
-    def rest(self, part: RankedPart, goal: Goals) -> Rest:
+    def rest(self, part: RankedEquations, goal: Goals) -> Rest:
         return rest_of(self, part, goal, np.zeros(len(self.scores)))
 
-    def right(self, part: RankedPart, rest: Rest, sums: Sums, goal: Goals) -> np.ndarray:
+    def right(self, part: RankedEquations, rest: Rest, sums: Sums, goal: Goals) -> np.ndarray:
         beta = float(self.beta.sum()) + float(rest.Df.sum())
         return np.array([beta - sums.moved_alpha - sums.alpha])
 
     def step(
-        self, part: RankedPart, rest: Rest, border: np.ndarray, ds: np.ndarray, goal: Goals
+        self, part: RankedEquations, rest: Rest, border: np.ndarray, ds: np.ndarray, goal: Goals
     ) -> SideStep:
         dt = float(border[0])
         moved = PairStep(part.D * (ds - dt + rest.f), dt - ds + part.residual)
@@ -146,7 +146,7 @@ class TopMeanSide(RankedSide):
         self._grow("eta_zeta", cap * total - beta, zeta)
         self._grow("beta_z", beta, z)
 
-    def linearise(self, t: float, total: float) -> RankedPart:
+    def linearise(self, t: float, total: float) -> RankedEquations:
         bz, ez, cap = self.pairs["beta_z"], self.pairs["eta_zeta"], self._cap
         D = 1.0 / (bz.b / bz.a + ez.b / ez.a)
         h = ez.b * cap / ez.a
@@ -161,13 +161,13 @@ class TopMeanSide(RankedSide):
             ]
         )
         own = _Caps(h, cap * total - bz.a - ez.a, self.q + float(cap @ ez.b) - t)
-        return RankedPart(D, self.q + ez.b - self.scores - bz.b, (D, -Dh), corner, own)
+        return RankedEquations(D, self.q + ez.b - self.scores - bz.b, (D, -Dh), corner, own)
 
-    def rest(self, part: RankedPart, goal: Goals) -> Rest:
+    def rest(self, part: RankedEquations, goal: Goals) -> Rest:
         shift = shift_of(self.pairs["eta_zeta"], goal["eta_zeta"], part.own.residual)
         return rest_of(self, part, goal, shift)
 
-    def right(self, part: RankedPart, rest: Rest, sums: Sums, goal: Goals) -> np.ndarray:
+    def right(self, part: RankedEquations, rest: Rest, sums: Sums, goal: Goals) -> np.ndarray:
         own: _Caps = part.own
         moved_t = float(self._cap @ rest.shift) + own.threshold_residual
         return np.array(
@@ -179,7 +179,7 @@ class TopMeanSide(RankedSide):
         )
 
     def step(
-        self, part: RankedPart, rest: Rest, border: np.ndarray, ds: np.ndarray, goal: Goals
+        self, part: RankedEquations, rest: Rest, border: np.ndarray, ds: np.ndarray, goal: Goals
     ) -> SideStep:
         dt, dq, dS = (float(change) for change in border)
         ez, own = self.pairs["eta_zeta"], part.own

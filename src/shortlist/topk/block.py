@@ -52,8 +52,8 @@ _LEAST_SWEEPS = 6
 _PERIOD = 6
 _FIRST_REACH = 4.0
 _SCALES = np.array([0.0, 0.94, 0.98, 1.0, 1.02, 1.06])
-# A proof takes about as long as this many sweeps, at most.
-_PROOF_SWEEPS = 2.0
+# Seconds beyond the limit that are not worth dropping a model.
+_GRACE = 0.2
 # Checks without any progress after which there will be none.
 _IDLE_CHECKS = 6
 _PROGRESS = 1e-13
@@ -140,21 +140,31 @@ def ascend(
         model = None if best.visits == visits else best.model
         return problem.prove(problem.point(dual), model, best.multiple)
 
+    def stop() -> bool:
+        monitor.reserve = scores.proof_sweeps * scores.seconds
+        return monitor.exhausted()
+
     while monitor.status is None:
         if leaps and monitor.iteration % _PERIOD == 1:
             dual.remember()
         elif leaps and monitor.iteration % _PERIOD == 0 and monitor.iteration > 0:
             reach = _next_reach(reach, scores.leap(dual, reach))
-        moved = scores.sweep(dual, problem.rng, exact, _LONGEST_REST, monitor.exhausted)
+        moved = scores.sweep(dual, problem.rng, exact, _LONGEST_REST, stop)
         visits += moved
         monitor.iteration += 1
-        monitor.reserve = (1.0 + _PROOF_SWEEPS) * scores.seconds
         due = visits - checked >= max(2 * scores.n_rows, visits // 8)
+        due = due or moved < scores.n_rows // 50 or monitor.iteration >= monitor.max_iter
+        if due:
+            monitor.reserve += scores.seconds
         if monitor.exhausted() and monitor.status == "time_limit":
-            # No time to compare: the last model is as a rule the best.
+            # No time to compare: the last model is as a rule the best. And where there is
+            # none to prove it, what was proved before has to do.
+            assert monitor.time_limit is not None
+            end = monitor.seconds + scores.proof_sweeps * scores.seconds
             best = Best(best.primal, None, visits=visits)
-            monitor.check(monitor.primal, monitor.dual, prove)
-        elif due or moved < scores.n_rows // 50 or monitor.status is not None:
+            in_time = end <= monitor.time_limit + _GRACE
+            monitor.check(monitor.primal, monitor.dual, prove if in_time else None)
+        elif due:
             before, since = (monitor.primal, monitor.dual), (visits - checked) / scores.n_rows
             gap, refuted = monitor.relative_gap, monitor.refuted
             checked = visits

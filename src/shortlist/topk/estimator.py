@@ -13,8 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._checks import check_choice, check_number, check_weight
-from .._fit import ROW_DTYPES, MulticlassData, atomic, outside, solve, validate_multiclass
+from .._checks import check_choice, check_number, check_weight, outside
+from .._fit import ROW_DTYPES, MulticlassData, atomic, solve, validate_multiclass
 from ..certificate import Certificate, Check
 from ..rows.kernels import KernelMatrix, kernel_function
 from .problem import WEIGHTS, TopKProblem, rank_weights

@@ -89,10 +89,11 @@ class _Rows:
     def of(cls, scores: LinearScores) -> _Rows:
         """Turn the rows where they are far from the origin."""
         X, bias = scores.X, scores.bias
-        centre = X.mean(axis=0, dtype=np.float64)
-        rest = float(np.mean((scores.squares() - bias**2))) - float(centre @ centre)
-        common = np.append(centre, bias) if bias else centre
-        length = float(np.linalg.norm(common))
+        with np.errstate(over="ignore", invalid="ignore"):
+            centre = X.mean(axis=0, dtype=np.float64)
+            rest = float(np.mean(scores.squares() - bias**2) - centre @ centre)
+            common = np.append(centre, bias) if bias else centre
+            length = float(np.linalg.norm(common))
         if not np.isfinite(length) or not length**2 > _FAR**2 * max(rest, 1e-9 * length**2):
             return cls(X, bias)
         # The reflection that takes the common part to the first axis.

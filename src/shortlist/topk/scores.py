@@ -76,7 +76,9 @@ class Scores(Protocol):
     n_rows: int
     small: bool
     leaps: bool
+    # What a sweep takes, or has taken so far, and how many sweeps a proof takes, about.
     seconds: float
+    proof_sweeps: float
 
     def squares(self) -> np.ndarray:
         """Return the diagonal of the kernel."""
@@ -151,6 +153,7 @@ class LinearScores:
             self.X, self._sparse = X.toarray(), False
         self._squares: np.ndarray | None = None
         self.seconds = 0.0
+        self.proof_sweeps = 1.5 if self._sparse else 0.6
         self._slice = _FIRST_SLICE
         self.restart(n_classes)
 
@@ -187,12 +190,12 @@ class LinearScores:
             part = order[first : first + self._slice]
             visits += run(*self._parts(), self.W, self.bias, part, exact, longest)
             first += len(part)
-            spent = max(time.perf_counter() - start, 1e-6)
-            self._slice = int(len(part) * min(_SLICE_SECONDS / spent, 4.0)) + 1
+            now = time.perf_counter()
+            self._slice = int(len(part) * min(_SLICE_SECONDS / max(now - start, 1e-6), 4.0)) + 1
+            if visits:
+                self.seconds = (now - began) / visits * self.n_rows
             if stop():
                 break
-        if visits:
-            self.seconds = (time.perf_counter() - began) / visits * self.n_rows
         self._sum += self.W
         self._count += 1
         return visits
@@ -293,6 +296,7 @@ class KernelScores:
     """
 
     small = False
+    proof_sweeps = 1.0
     # A product with the whole kernel would cost more than a leap brings.
     leaps = False
 
@@ -309,7 +313,7 @@ class KernelScores:
         self._left = cache_size * 1e6
         self._cache: dict[int, np.ndarray] = {}
         self._squares = kernel.diagonal() + self._offset
-        self.seconds = 0.0
+        self.seconds, self._swept = 0.0, False
         self.restart(n_classes)
 
     def restart(self, n_classes: int) -> None:
@@ -348,10 +352,11 @@ class KernelScores:
             visits += dual.sweep_kernel(
                 self._rows(number), batch.start, self._z, order, exact, longest
             )
+            spent = time.perf_counter() - began
+            self.seconds = spent if self._swept else max(spent, self.seconds)
             if stop():
-                break
-        else:
-            self.seconds = time.perf_counter() - began
+                return visits
+        self._swept = True
         return visits
 
     def leap(self, dual: _core.TopKDual, reach: float) -> float:
@@ -396,8 +401,14 @@ class KernelScores:
 
     def product(self, A: sparse.csr_array) -> np.ndarray:
         out = np.zeros((self.n_rows, A.shape[1]))
-        for number, batch in enumerate(self._batches):
-            out[batch] = (A.T @ self._rows(number).T).T
+        used = np.flatnonzero(np.diff(A.indptr))
+        part = A[used]
+        for number, batch in enumerate(self._batches if len(used) else ()):
+            if number in self._cache:
+                out[batch] = (A.T @ self._cache[number].T).T
+            else:
+                entries = self._kernel.block(batch, used).astype(np.float64, copy=False)
+                out[batch] = (part.T @ (entries + self._offset).T).T
         return out
 
 

@@ -66,6 +66,10 @@ class TransductiveTopK(ClassifierMixin, BaseEstimator):
     callback : callable or None, default=None
         Receives each :class:`~shortlist.certificate.Check`; a true return value
         stops the fit.
+    pos_label : label or None, default=None
+        The label to look for. None: 1, "yes" or true where the labels are 0/1, -1/1, no/yes
+        or false/true; otherwise the one that sorts last, as everywhere in scikit-learn, with
+        a warning if the labels are text.
 
     Attributes
     ----------
@@ -88,7 +92,8 @@ class TransductiveTopK(ClassifierMixin, BaseEstimator):
     k_ : float
         The number `k` stands for.
     classes_ : ndarray of shape (2,)
-        The labels; ``classes_[1]`` is the positive class.
+        The labels; ``classes_[1]`` is the positive class, which has positive decision values:
+        where `pos_label` is the label that sorts first, the order is turned round.
     n_iter_ : int
         Iterations of the solver.
     n_features_in_ : int
@@ -141,6 +146,7 @@ class TransductiveTopK(ClassifierMixin, BaseEstimator):
         random_state: Any = 0,
         verbose: int = 0,
         callback: Callable[[Check], object] | None = None,
+        pos_label: Any = None,
     ) -> None:
         self.k = k
         self.C = C
@@ -152,6 +158,7 @@ class TransductiveTopK(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
         self.callback = callback
+        self.pos_label = pos_label
 
     @atomic
     def fit(
@@ -164,7 +171,7 @@ class TransductiveTopK(ClassifierMixin, BaseEstimator):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Training rows: dense or CSR, float32 or float64.
         y : array-like of shape (n_samples,)
-            Labels of two classes; the one that sorts last is positive.
+            Labels of two classes; `pos_label` is the one to look for.
         candidates : {array-like, sparse matrix} of shape (n_candidates, n_features), \
                 default=None
             Rows to choose from; None chooses from the training rows.

@@ -70,6 +70,7 @@ def test_the_columns_are_told_on_standard_error_in_json_and_in_the_report(messy,
     assert told["seconds"]["total"] >= told["seconds"]["models"] > 0
     assert {"reading", "columns", "features", "writing"} < set(told["seconds"])
     assert any("customer repeats" in hint and "--group customer" in hint for hint in told["hints"])
+    assert "rows are dated: --time booked?" in told["hints"]
     page = Path("r.html").read_text("utf-8")
     assert "How the columns were read" in page
     assert "number, decimal point, without €" in page
@@ -148,6 +149,31 @@ def test_rows_that_repeat_are_counted(messy, invoke):
     done = invoke(*PICK, "-k", "5", "--json")
     assert "7 rows of h.csv repeat another row in every column" in done.stderr
     assert json.loads(done.stdout)["history"] == 127
+
+
+def test_one_per_and_time(messy, invoke, monkeypatch):
+    done = invoke(*PICK, "-k", "10", "--id", "payment", "--one-per", "customer", "--json")
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.stdout)
+    customer = pd.read_csv("c.csv", dtype=str).set_index("payment")["customer"]
+    chosen = [customer[entry["payment"]] for entry in told["list"]]
+    assert len(set(chosen)) == len(chosen) == 10
+    monkeypatch.setattr(picking, "pick", functools.partial(picking.pick, cv=5, repeats=None))
+    done = invoke(
+        *PICK, "-k", "5", "--id", "payment", "--time", "booked", "--delay", "2d", "--json"
+    )
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.stdout)
+    kinds = {column["name"]: column["kind"] for column in told["columns"]}
+    assert kinds["booked"] == "time"
+    for options, words in (
+        (("--delay", "2d"), "needs --time"),
+        (("--time", "note"), "need a date in every row"),
+        (("--one-per", "client"), "no column 'client'"),
+    ):
+        done = invoke(*PICK, "-k", "5", *options)
+        assert done.exit_code == 1, done.output
+        assert words in done.stderr
 
 
 def test_alike_by_chance_is_not_the_same(tmp_path, monkeypatch, invoke):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +12,13 @@ import pandas as pd
 from sklearn.preprocessing import FunctionTransformer
 
 from .. import picking
-from ._columns import Columns, MissingCount, parse_types, read_columns
+from .._positive import spelling
+from ._columns import DATE, Columns, MissingCount, parse_types, read_columns
 from ._copies import Copies
 from ._features import Features
 from ._hints import find_hints, pick_options
 from ._labels import Leak, find_leaks
 from ._lists import warn
-from ._look import role_of
 from ._picking import Clock, Request, tell_columns
 from ._progress import progress
 from ._tables import Table, TableError, listed
@@ -92,7 +92,7 @@ def learn(
         notes.append(f"{(~present).sum():,} rows of {old.name} without a label are left out.")
         rows = rows[present].reset_index(drop=True)
     clock.done("reading")
-    roles = role_of(request.label, request.ids, request.drop, request.group)
+    roles = request.roles
     columns, typed = read_columns(
         rows, parse_types(request.types, rows.columns), roles, old.decimal
     )
@@ -121,7 +121,8 @@ def learn(
             "are the same case, keep one of each, or the forecast is too good."
         )
     clock.done("columns")
-    pool = _Pool(table, columns, copies, keep_known=request.keep_known)
+    extra = [name for name in (request.one_per, request.time) if name is not None]
+    pool = _Pool(table, columns, copies, extra, keep_known=request.keep_known)
     notes += pool.notes(old.name)
     pool.check_budget(request.budget)
     clock.done("reading")
@@ -138,8 +139,7 @@ def learn(
     for note in job.notes:
         warn(note)
     clock.done("features")
-    groups = None if request.group is None else rows[request.group].astype(str).to_numpy()
-    _choose(job, typed, y, groups, pool, request)
+    _choose(job, typed, y, _terms(rows, pool.extra, request, old.name), pool, request)
     job.result = replace(job.result, positive_label=positive)
     clock.done("models")
     return job
@@ -156,12 +156,20 @@ def _repeated(marks: np.ndarray, y: np.ndarray, identified: bool) -> np.ndarray:
 class _Pool:
     """The candidates, read once to find those that are in the history."""
 
-    def __init__(self, table: Table, columns: Columns, copies: Copies, keep_known: bool) -> None:
+    def __init__(
+        self,
+        table: Table,
+        columns: Columns,
+        copies: Copies,
+        extra: Sequence[str],
+        keep_known: bool,
+    ) -> None:
         self._table = table
         self._columns = columns
         at_once = table.n_rows * len(table.columns) <= _CELLS_AT_ONCE
-        known, kept = [], []
+        known, kept, others = [], [], []
         for block in table.blocks():
+            others.append(block[list(extra)])
             typed = columns.apply(block)
             known.append(copies.known(copies.marks(block, typed)))
             if at_once:
@@ -171,6 +179,7 @@ class _Pool:
         self._left_out = copies.telling and not keep_known and not equal.all()
         self.known = equal if self._left_out else np.zeros(len(equal), dtype=bool)
         self.rows = np.flatnonzero(~self.known)
+        self.extra = pd.concat(others, ignore_index=True).iloc[self.rows].reset_index(drop=True)
         self.typed = (
             pd.concat(kept, ignore_index=True).iloc[self.rows].reset_index(drop=True)
             if at_once
@@ -217,8 +226,37 @@ class _Pool:
             yield self._columns.apply(block[keep])
 
 
+def _terms(
+    rows: pd.DataFrame, candidates: pd.DataFrame, request: Request, name: str
+) -> dict[str, Any]:
+    """Return what restricts the list and the folds, for both files."""
+    terms: dict[str, Any] = {}
+    if request.group is not None:
+        terms["groups"] = rows[request.group].astype(str).to_numpy()
+    if request.one_per is not None:
+        both = (rows[request.one_per], candidates[request.one_per])
+        terms["one_per"] = tuple(cells.map(spelling).to_numpy() for cells in both)
+    if request.time is not None:
+        wanted = parse_types(request.types, [request.time]) or {request.time: "date"}
+        (column,) = read_columns(rows[[request.time]], wanted)[0].all
+        both = (column.read(rows[request.time]), column.read(candidates[request.time]))
+        if column.kind != DATE or any(np.isnan(times).any() for times in both):
+            raise TableError(
+                f"--time {request.time}: {name} and the candidates need a date in every row; "
+                f"{column.example!r} is the first."
+            )
+        terms["time"] = tuple(times.astype(np.int64).astype("datetime64[s]") for times in both)
+        terms["delay"] = request.delay
+    return terms
+
+
 def _choose(
-    job: Job, typed: pd.DataFrame, y: np.ndarray, groups: Any, pool: _Pool, request: Request
+    job: Job,
+    typed: pd.DataFrame,
+    y: np.ndarray,
+    terms: dict[str, Any],
+    pool: _Pool,
+    request: Request,
 ) -> None:
     """Compare models and choose the rows."""
     missing = MissingCount(job.columns)
@@ -240,11 +278,11 @@ def _choose(
             request.budget,
             # They are scaled and without gaps already.
             features=FunctionTransformer(),
-            groups=groups,
             random_state=request.seed,
             n_jobs=request.jobs,
             progress=show,
             effort=request.effort,
+            **terms,
         )
     told = [str(w.message) for w in caught if w.category is UserWarning]
     fresh = list(dict.fromkeys([*told, *missing.warnings()]))

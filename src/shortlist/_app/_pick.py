@@ -25,6 +25,15 @@ from . import _options
 @click.option(
     "--group", metavar="COLUMN", help="Rows with the same value here are tested together."
 )
+@click.option(
+    "--one-per", metavar="COLUMN", help="At most one row of the list for each value of this column."
+)
+@click.option(
+    "--time",
+    metavar="COLUMN",
+    help="When each row happened: models learn from the past and are tested on what came later.",
+)
+@click.option("--delay", metavar="TIME", help="With --time: until a label is known, such as 7d.")
 @_options.types
 @click.option(
     "--effort",

@@ -40,6 +40,9 @@ class Request:
     drop: Sequence[str] = ()
     types: Sequence[str] = ()
     group: str | None = None
+    one_per: str | None = None
+    time: str | None = None
+    delay: str | None = None
     keep_known: bool = False
     effort: str = "normal"
     encoding: str = "utf-8"
@@ -51,6 +54,13 @@ class Request:
     title: str | None = None
     # What messages call the two files, where that is not their path.
     names: tuple[str | None, str | None] = (None, None)
+
+    @property
+    def roles(self) -> dict[str, str]:
+        """Columns that models do not learn from, and what they are."""
+        roles = role_of(self.label, self.ids, self.drop, self.group)
+        named = {"one per": self.one_per, "time": self.time}
+        return {name: role for role, name in named.items() if name is not None} | roles
 
     @property
     def paths(self) -> list[str]:
@@ -147,7 +157,12 @@ def check_columns(table: Table, old: Table, request: Request) -> None:
     named = [text.rpartition("=")[0] for text in request.types]
     old.check_columns([name for name in named if name], "named by --type")
     table.check_columns(request.ids, "named by --id")
-    unused = set(role_of(request.label, request.ids, request.drop, request.group))
+    for name, option in ((request.one_per, "--one-per"), (request.time, "--time")):
+        for file in (old, table):
+            file.check_columns([] if name is None else [name], f"named by {option}")
+    if request.delay is not None and request.time is None:
+        raise TableError("--delay says how long labels take, and needs --time.")
+    unused = set(request.roles)
     columns = [name for name in old.columns if name not in unused]
     if not columns:
         raise TableError(

@@ -42,8 +42,11 @@ def test_scores_and_models_are_within_their_bounds(seed, offset, scale, kind, dt
     for row, score in zip(moved, rows.scores(w), strict=True):
         exact = sum((a * Fraction(float(b)) for a, b in zip(row, w, strict=True)), Fraction(0))
         assert abs(Fraction(float(score)) - exact) <= reach.score_error(w)
-    model = [sum((Fraction(float(a)) * row[j] for a, row in zip(v, moved, strict=True)), Fraction(0))
-             for j in range(4)]  # fmt: skip
+    exact_v = [Fraction(float(a)) for a in v]
+    model = [
+        sum((a * row[j] for a, row in zip(exact_v, moved, strict=True)), Fraction(0))
+        for j in range(4)
+    ]
     got = rows.combine(v)
     squared = sum((Fraction(float(g)) - m) ** 2 for g, m in zip(got, model, strict=True))
     off = float(np.sqrt(float(squared)))

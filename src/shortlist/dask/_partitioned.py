@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from .._checks import check_both_count, check_two_classes
+from .._checks import check_both_count, check_two_classes, positive_last
 from .._losses import Loss
 from ..top.stream.first_pass import BlockData, as_matrix, first_visit
 from ..top.stream.parts import FEW_AT_TOP, Ask, Extremes, Part, PartScores, top_part
@@ -121,6 +121,7 @@ def read_partitions(
     found = [labels for labels, _, _ in told if len(labels)]
     classes = np.unique(np.concatenate(found)) if found else np.empty(0)
     check_two_classes(estimator, classes)
+    classes = positive_last(classes, estimator.pos_label)
     first = np.cumsum([0, *(count for _, count, _ in told)]).tolist()
     groups = Groups.of(taken, [size for _, _, size in told])
     groups.held.append(asked)

@@ -25,7 +25,7 @@ class _PartitionedFit(LazyClassifier, TopClassifier):
             Training rows, in dense or sparse chunks; a partition may be empty or hold one
             class only. Data in memory is fitted in memory.
         y : dask array, dask series or array-like of shape (n_samples,)
-            Labels of two classes; the one that sorts last is positive. Partitioned as `X`.
+            Labels of two classes; `pos_label` is the one to push up. Partitioned as `X`.
         sample_weight : dask array, dask series or array-like, default=None
             Multiplicity of every row, fractions allowed. Partitioned as `X`.
 

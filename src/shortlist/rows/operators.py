@@ -181,15 +181,17 @@ class SparseRows:
         self.n_rows, self.n_features = X.shape
         self.n_values = X.nnz
         self._parts = (X.indptr, X.indices, X.data)
+        self._checked = 0
 
     def scores(self, w: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         out = np.empty(self.n_rows) if out is None else out
-        _core.csr_scores(*self._parts, w, out)
+        _core.csr_scores(*self._parts, w, out, self._checked)
+        self._checked = self.n_features  # every column has been looked at
         return out
 
     def combine(self, v: np.ndarray) -> np.ndarray:
         out = np.zeros(self.n_features)
-        _core.csr_combine(*self._parts, v, out)
+        _core.csr_combine(*self._parts, v, out, self._checked)
         return out
 
     def gram(self, v: np.ndarray) -> np.ndarray:

@@ -15,8 +15,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._checks import check_choice, check_number
-from .._fit import ROW_DTYPES, BinaryData, atomic, outside, solve, validate_binary
+from .._checks import check_choice, check_number, outside
+from .._fit import ROW_DTYPES, BinaryData, atomic, solve, validate_binary
 from .._losses import LOSSES
 from ..certificate import Certificate, Check
 from ..rows.duplicates import merge_duplicates
@@ -63,6 +63,7 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
         random_state: Any,
         verbose: int,
         callback: Callable[[Check], object] | None,
+        pos_label: Any,
     ) -> None:
         self.C = C
         self.loss = loss
@@ -79,6 +80,7 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
         self.random_state = random_state
         self.verbose = verbose
         self.callback = callback
+        self.pos_label = pos_label
 
     @abstractmethod
     def _rule(self) -> Rule:
@@ -96,7 +98,7 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
             :class:`~shortlist.blocks.Blocks` are read block by block and bring labels and
             weights of their own.
         y : array-like of shape (n_samples,)
-            Labels of two classes; the one that sorts last is positive.
+            Labels of two classes; `pos_label` is the one to push up.
         sample_weight : array-like of shape (n_samples,), default=None
             Multiplicity of every row, fractions allowed.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -83,6 +84,10 @@ class TopPush(TopClassifier):
     callback : callable or None, default=None
         Receives each :class:`~shortlist.certificate.Check`; a true return value
         stops the fit.
+    pos_label : label or None, default=None
+        The label to push up. None: 1, "yes" or true where the labels are 0/1, -1/1, no/yes
+        or false/true; otherwise the one that sorts last, as everywhere in scikit-learn, with
+        a warning if the labels are text.
 
     Attributes
     ----------
@@ -100,7 +105,8 @@ class TopPush(TopClassifier):
     intercept_ : ndarray of shape (1,)
         ``-threshold_``, so that linear-model tools work; linear kernel only.
     classes_ : ndarray of shape (2,)
-        The labels; ``classes_[1]`` is the positive class.
+        The labels; ``classes_[1]`` is the positive class, which has positive decision values:
+        where `pos_label` is the label that sorts first, the order is turned round.
     certificate_ : Certificate
         Primal, dual, gap, status and the trace of the fit.
     n_iter_ : int
@@ -165,6 +171,7 @@ class TopPush(TopClassifier):
         random_state: int | np.random.RandomState | None = 0,
         verbose: int = 0,
         callback: Callable[[Check], object] | None = None,
+        pos_label: Any = None,
     ) -> None:
         super().__init__(
             C=C,
@@ -182,6 +189,7 @@ class TopPush(TopClassifier):
             random_state=random_state,
             verbose=verbose,
             callback=callback,
+            pos_label=pos_label,
         )
         self.k = k
         self.rows = rows
@@ -264,6 +272,10 @@ class PatMat(TopClassifier):
     callback : callable or None, default=None
         Receives each :class:`~shortlist.certificate.Check`; a true return value
         stops the fit.
+    pos_label : label or None, default=None
+        The label to push up. None: 1, "yes" or true where the labels are 0/1, -1/1, no/yes
+        or false/true; otherwise the one that sorts last, as everywhere in scikit-learn, with
+        a warning if the labels are text.
 
     Attributes
     ----------
@@ -285,7 +297,8 @@ class PatMat(TopClassifier):
     intercept_ : ndarray of shape (1,)
         Minus the cutoff, so that linear-model tools work; linear kernel only.
     classes_ : ndarray of shape (2,)
-        The labels; ``classes_[1]`` is the positive class.
+        The labels; ``classes_[1]`` is the positive class, which has positive decision values:
+        where `pos_label` is the label that sorts first, the order is turned round.
     certificate_ : Certificate
         Primal, dual, gap, status and the trace of the fit.
     n_iter_ : int
@@ -345,6 +358,7 @@ class PatMat(TopClassifier):
         random_state: int | np.random.RandomState | None = 0,
         verbose: int = 0,
         callback: Callable[[Check], object] | None = None,
+        pos_label: Any = None,
     ) -> None:
         super().__init__(
             C=C,
@@ -362,6 +376,7 @@ class PatMat(TopClassifier):
             random_state=random_state,
             verbose=verbose,
             callback=callback,
+            pos_label=pos_label,
         )
         self.tau = tau
         self.quantile = quantile

@@ -31,6 +31,7 @@ import numpy as np
 from .. import _core
 from ..certificate import Monitor, Proof
 from ..rows.cache import RowCache
+from ..rows.kernels import KernelMatrix
 from .kernel_problem import (
     DualPoint,
     Evaluation,
@@ -48,8 +49,9 @@ _SAMPLE_TOL = 1e-2
 _STALL = 30
 _STALL_CROWDED = 1000
 _STEPS_PER_ROW = 100
-# Share of the memory for the matrix of a working set; the rest holds rows.
-_SQUARE = 0.25
+# Share of the memory for the matrix of a working set, and where that is too small for the
+# rows that matter; the rest holds rows.
+_SQUARE, _SQUARE_CROWDED = 0.25, 0.9
 # Seconds by which a proof may be late.
 _LATE = 0.2
 
@@ -105,9 +107,8 @@ class _Rounds:
         else:
             order, self.levels = problem.cache.order, [len(problem.cache.order)]
         self.layout = Layout.of(problem, order)
-        share = int(_SQUARE * problem.cache_bytes)
-        self.cache = problem.cache or RowCache(problem.kernel, order, problem.cache_bytes - share)
-        self.most = max(8, int(math.sqrt(share / self.cache.kernel.dtype.itemsize)))
+        self.square = _SQUARE
+        self.cache = problem.cache or self._new_cache(problem.kernel)
         self.prover = KernelProver(problem, self.layout, self.cache)
         self.all = DualPoint(np.zeros(len(self.layout.positive)), np.zeros(len(self.layout.ranked)))
         self.working: Working | None = None
@@ -145,6 +146,32 @@ class _Rounds:
         if self._affordable() and self.point.alpha.any() and self.point.beta.any():
             scores = np.zeros(len(self.layout.order))
             self.monitor.accept(self.prover(self.all.alpha, self.all.beta, scores).proof)
+
+    # -- memory ---------------------------------------------------------------
+
+    @property
+    def most(self) -> int:
+        """Rows whose square matrix the memory allows."""
+        entries = self.square * self.problem.cache_bytes / self.cache.kernel.dtype.itemsize
+        return max(8, int(math.sqrt(entries)))
+
+    def _new_cache(self, kernel: KernelMatrix) -> RowCache:
+        budget = int((1.0 - self.square) * self.problem.cache_bytes)
+        return RowCache(kernel, self.layout.order, budget)
+
+    def _use(self, kernel: KernelMatrix) -> None:
+        """Go on with other kernel rows."""
+        self.working = None
+        self.prover.cache = self.cache = self._new_cache(kernel)
+
+    def _choose(self, point: DualPoint) -> Chosen:
+        chosen = choose(self.terms, point, self.point, self.scores, self.most)
+        if chosen.crowded and self.square == _SQUARE and not self.problem.kernel.precomputed:
+            # Rows that do not fit either: more room for steps among many rows pays more.
+            self.square = _SQUARE_CROWDED
+            self._use(self.cache.kernel)
+            chosen = choose(self.terms, point, self.point, self.scores, self.most)
+        return chosen
 
     # -- levels ---------------------------------------------------------------
 
@@ -339,7 +366,7 @@ class _Rounds:
         """
         monitor, terms = self.monitor, self.terms
         point = guess or self.point
-        chosen = choose(terms, point, self.point, self.scores, self.most)
+        chosen = self._choose(point)
         self.crowded = chosen.crowded
         if guess is not None and self.crowded:
             self.point.alpha[:], self.point.beta[:] = guess.alpha, guess.beta
@@ -474,12 +501,7 @@ class _Rounds:
 
     def _widen(self) -> None:
         """Continue with a float64 kernel."""
-        self.working = None
-        budget = self.problem.cache_bytes - int(_SQUARE * self.problem.cache_bytes)
-        self.most = max(8, int(self.most / math.sqrt(2.0)))
-        self.prover.cache = self.cache = RowCache(
-            self.problem.kernel.widened(), self.layout.order, budget
-        )
+        self._use(self.problem.kernel.widened())
         self.best = _Best()
         self._rescore()
 

@@ -343,3 +343,9 @@ class TopKDual:
 
     def read(self, label: np.ndarray, value: np.ndarray) -> None:
         """Write the entries of all rows."""
+
+    def count_proposed(self, start: np.ndarray) -> None:
+        """Write where each row's entries start in the last proposal."""
+
+    def read_proposed(self, label: np.ndarray, value: np.ndarray) -> None:
+        """Write the entries of the last proposal."""

@@ -29,7 +29,7 @@ def write_page(path: Path) -> None:
     order = np.random.default_rng(0).permutation(len(loans))
     past, now = order[:700], order[700:]
     found = pick(
-        loans.iloc[past], np.where(bad, "bad", "good")[past], loans.iloc[now], 30, positive="bad"
+        loans.iloc[past], np.where(bad, "bad", "good")[past], loans.iloc[now], 30, pos_label="bad"
     )
     rows = loans.iloc[now].iloc[found.selected]
     found.report(path, rows=rows, title="30 of 300 loans to look at")

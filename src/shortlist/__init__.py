@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from .budget import BudgetClassifier
     from .pairs import RankSVM
     from .picking import Shortlist, pick
+    from .stacking import TopStack
     from .top import CollapsedWarning, PatMat, TopPush
     from .topk import TopKSVC
     from .transductive import TransductiveTopK
@@ -20,6 +21,7 @@ __all__ = [
     "Shortlist",
     "TopKSVC",
     "TopPush",
+    "TopStack",
     "TransductiveTopK",
     "datasets",
     "display",
@@ -37,6 +39,7 @@ _HOME = {
     "Shortlist": "picking",
     "TopKSVC": "topk",
     "TopPush": "top",
+    "TopStack": "stacking",
     "TransductiveTopK": "transductive",
     "pick": "picking",
 }
@@ -51,4 +54,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+    return sorted([*__all__, "__version__"])

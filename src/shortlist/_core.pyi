@@ -20,9 +20,17 @@ def check_csr(start: np.ndarray, column: np.ndarray, value: np.ndarray, n_column
     """Refuse CSR arrays that point outside the matrix."""
 
 def csr_scores(
-    start: np.ndarray, column: np.ndarray, value: np.ndarray, w: np.ndarray, out: np.ndarray
+    start: np.ndarray,
+    column: np.ndarray,
+    value: np.ndarray,
+    w: np.ndarray,
+    out: np.ndarray,
+    checked: int = 0,
 ) -> None:
-    """Write the product of every row with `w`."""
+    """Write the product of every row with `w`.
+
+    `checked` is the width of the matrix where a call without it has looked at every column.
+    """
 
 def dense_scores(rows: np.ndarray, w: np.ndarray, out: np.ndarray) -> None:
     """Write the product of every float32 row with `w`."""
@@ -39,9 +47,14 @@ def cell_moments(
     """Add number, weight and moments about the lower edge of the scores in every cell."""
 
 def csr_combine(
-    start: np.ndarray, column: np.ndarray, value: np.ndarray, v: np.ndarray, out: np.ndarray
+    start: np.ndarray,
+    column: np.ndarray,
+    value: np.ndarray,
+    v: np.ndarray,
+    out: np.ndarray,
+    checked: int = 0,
 ) -> None:
-    """Add the sum of the rows weighted by `v`."""
+    """Add the sum of the rows weighted by `v`; `checked` as in :func:`csr_scores`."""
 
 def csr_gram(
     start: np.ndarray, column: np.ndarray, value: np.ndarray, v: np.ndarray, out: np.ndarray
@@ -198,6 +211,29 @@ def topk_block(
 ) -> None:
     """Solve one block exactly."""
 
+def topk_losses(
+    rho: np.ndarray,
+    pseudo: bool,
+    z: np.ndarray,
+    y: np.ndarray,
+    c: np.ndarray,
+    ridge: np.ndarray,
+    slack: np.ndarray,
+    out: np.ndarray,
+) -> None:
+    """Write the losses at the scores `z`, other classes raised by `slack`; overwrites `z`."""
+
+def topk_feasible(
+    rho: np.ndarray,
+    n_classes: int,
+    pseudo: bool,
+    c: np.ndarray,
+    start: np.ndarray,
+    beta: np.ndarray,
+    missing: np.ndarray,
+) -> None:
+    """Move dual variables into their domain; `missing` bounds what rounding leaves."""
+
 class TopKDual:
     """Dual variables of the top-k problems, a few entries per row."""
 
@@ -307,3 +343,9 @@ class TopKDual:
 
     def read(self, label: np.ndarray, value: np.ndarray) -> None:
         """Write the entries of all rows."""
+
+    def count_proposed(self, start: np.ndarray) -> None:
+        """Write where the proposed entries of each row start."""
+
+    def read_proposed(self, label: np.ndarray, value: np.ndarray) -> None:
+        """Write the proposed entries."""

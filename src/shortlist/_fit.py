@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 import functools
-import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,13 +20,19 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import validate_data
 
 from . import _core
-from ._checks import check_both_count, check_number, check_two_classes, check_weight
+from ._checks import (
+    check_both_count,
+    check_number,
+    check_two_classes,
+    check_weight,
+    outside,
+    positive_index,
+)
 from ._solver import find_solver
 from .certificate import Certificate, Monitor
 from .rows.duplicates import merge_duplicates
 
 ROW_DTYPES = (np.float64, np.float32)
-_PACKAGE = __name__.partition(".")[0]
 
 
 @dataclass(frozen=True)
@@ -98,10 +103,12 @@ def validate_binary(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Binar
     check_classification_targets(y)
     classes, code = np.unique(y, return_inverse=True)
     check_two_classes(estimator, classes, type_of_target(y, input_name="y"))
+    place = positive_index(classes, estimator.pos_label)
+    classes = classes if place == 1 else classes[::-1]
     weight = check_weight(sample_weight, X.shape[0])
     used = weight > 0.0
-    positive = np.flatnonzero(used & (code == 1))
-    negative = np.flatnonzero(used & (code == 0))
+    positive = np.flatnonzero(used & (code == place))
+    negative = np.flatnonzero(used & (code != place))
     check_both_count((len(negative), len(positive)), classes)
     return BinaryData(X, classes, positive, negative, weight)
 
@@ -122,14 +129,17 @@ def validate_multiclass(estimator: Any, X: Any, y: Any, sample_weight: Any) -> M
             f"{where} holds one class only ({classes[0]!r}): {type(estimator).__name__} needs "
             "rows of two or more classes."
         )
-    # A row of weight 2 and the row twice become the same problem, number for number, and
-    # the order in which rows are passed does not matter.
+    # A row of weight 2 and the row twice become the same problem, number for number.
     merged = weight.copy()
     kept = np.concatenate(
         [merge_duplicates(X, rows[code == label], merged) for label in range(len(classes))]
     )
+    if sample_weight is None and len(kept) == len(weight):
+        kept = np.arange(len(weight))  # as they are, without a copy
+    else:
+        X = X[kept]
     code = np.searchsorted(classes, y[kept]).astype(np.int32)
-    return MulticlassData(X[kept], classes, code, merged[kept], kept, len(weight))
+    return MulticlassData(X, classes, code, merged[kept], kept, len(weight))
 
 
 def solve(
@@ -188,14 +198,6 @@ def _advice(certificate: Certificate) -> str:
             "closer to zero, use float64, or raise tol."
         )
     return "More iterations would not help: scale the features, lower C, or raise tol."
-
-
-def outside() -> int:
-    """Return the stack level of the first caller that is not part of the package."""
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_PACKAGE):
-        level, frame = level + 1, frame.f_back
-    return level
 
 
 def atomic(fit: Callable[..., Any]) -> Callable[..., Any]:

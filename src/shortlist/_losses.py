@@ -8,6 +8,15 @@ losses have the dual form
 
 so two numbers describe a loss to every solver: ``ridge`` (:math:`r`) and
 ``bounded``.
+
+There are two, by design. With this conjugate, which is quadratic or none, every restricted
+problem is a quadratic programme: the interior point and the pair steps solve for a row's
+dual variable in closed form, and values on a ray have an exact maximum. The surrogate
+quantiles are made of the same losses, and are a norm of what exceeds the threshold only for
+a power. A third loss would need, beside its value, slope and error bound here: a slack of
+its own in :mod:`shortlist.top.positive_side`, a step in the compiled pair loops, and its
+conjugate in the dual objective. A Huberised squared hinge is the case ``ridge > 0`` and
+``bounded`` at once, and the nearest.
 """
 
 from __future__ import annotations

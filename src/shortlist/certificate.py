@@ -314,7 +314,9 @@ class Monitor:
                 f"{self.proof.primal!r}: one of the proofs is wrong. Please report this with "
                 "the data."
             )
-        self._lower = min(self._lower, self.proof.primal)
+        if crossed > 0.0:
+            # The model's own value may be too low by its rounding, and the gap be that.
+            self._lower = self.proof.primal - self.proof.rounding
 
     def stall(self) -> None:
         """End the fit: the solver cannot come closer."""

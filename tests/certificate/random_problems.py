@@ -26,7 +26,13 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the oracles
 
-FAMILIES = {"top": "top_problems", "kernel": "top_kernel_problems"}
+FAMILIES = {
+    "pairs": "pair_problems",
+    "top": "top_problems",
+    "topk": "topk_problems",
+    "kernel": "top_kernel_problems",
+    "transductive": "transductive_problems",
+}
 
 
 @dataclass(frozen=True)

@@ -107,6 +107,8 @@ def calls():
     W, bias = np.zeros((D, M)), 0.0
     sweep = {"bias": bias, "order": i64, "exact": True, "longest": 3}
     losses = {"scales": np.ones(2), "losses": np.zeros(2)}
+    kept = np.zeros(N + 1, np.int64)
+    proposed().count_proposed(kept)
     plans = ("start", "key", "role", "row")
     stored = ("start", "column")
     pairs = {
@@ -251,6 +253,43 @@ def calls():
                 "beta": np.zeros(M),
             },
             ("beta",),
+        ),
+        Call(
+            "topk_losses",
+            {
+                "rho": rho,
+                "pseudo": False,
+                "z": rng.normal(size=(N, M)),
+                "y": y,
+                "c": np.ones(N),
+                "ridge": np.full(N, 0.1),
+                "slack": np.zeros(N),
+                "out": np.zeros(N),
+            },
+            ("z", "out"),
+            ("y",),
+        ),
+        Call(
+            "topk_feasible",
+            {
+                "rho": rho,
+                "n_classes": M,
+                "pseudo": False,
+                "c": np.ones(N),
+                "start": np.arange(0, 2 * N + 1, 2),
+                "beta": rng.random(2 * N),
+                "missing": np.zeros(N),
+            },
+            ("beta", "missing"),
+            ("start",),
+        ),
+        Call("count_proposed", {"start": np.zeros(N + 1, np.int64)}, ("start",), (), proposed),
+        Call(
+            "read_proposed",
+            {"label": np.zeros(kept[-1], np.int32), "value": np.zeros(kept[-1])},
+            ("label", "value"),
+            (),
+            proposed,
         ),
         Call(
             "TopKDual",

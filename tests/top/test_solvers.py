@@ -209,7 +209,7 @@ def test_collapse_is_certified():
     assert certificate.status == "converged"
     assert certificate.primal == pytest.approx(20.0)
     assert not solution.w.any()
-    assert solution.top_negative == 50
+    assert solution.top_ranked == 50
 
 
 @pytest.mark.parametrize("scale", [1e-8, 1e8])

@@ -14,7 +14,6 @@ from shortlist.top.central_path import bent, boxed, crossing
 from shortlist.top.interior_point import InteriorPoint
 from shortlist.top.newton import newton
 from shortlist.top.problem import TopProblem
-from shortlist.top.quantile_interior import QuantileInteriorPoint
 from shortlist.top.sweeps import Start, Wanted
 from shortlist.top.thresholds import SurrogateQuantile, TopMean
 
@@ -67,10 +66,9 @@ def test_every_product_is_mu(name, loss, mu):
     problem, rng = problem_of(0, THRESHOLDS[name], loss, 1.0)
     w = rng.normal(size=4)
     sweep = problem.sweep(w, Wanted(40))
-    method = InteriorPoint if isinstance(problem.threshold, TopMean) else QuantileInteriorPoint
-    point = method(problem, w, sweep.positive_scores, sweep.candidates())
+    point = InteriorPoint(problem, w, sweep.positive_scores, sweep.candidates())
     point.centre(mu)
-    for pair in point._pairs:
+    for pair in point.pairs.values():
         assert (pair.a > 0.0).all()
         np.testing.assert_allclose(pair.a * pair.b, mu * pair.weight, rtol=1e-9)
     if isinstance(problem.threshold, TopMean):

@@ -115,7 +115,7 @@ class ActiveSet {
         move(row, g < 0.0 ? 1.0 : -1.0, false);
         refreshed = false;
         if (now_.value > ceiling) return PathStatus::above;
-        if (pivots_ >= last || watch_.late(0)) return PathStatus::stalled;
+        if (pivots_ >= last || Clock::now() >= deadline) return PathStatus::stalled;
         if (since_refresh_ > kRefreshEvery + now_.free.size()) refresh();
       }
     }

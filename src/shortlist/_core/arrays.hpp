@@ -78,22 +78,20 @@ bool within(const I* index, std::size_t n, std::size_t bound) {
   return (signs >> (std::numeric_limits<U>::digits - 1)) == 0;
 }
 
+// Checks index[first..last].
 template <typename I>
-[[noreturn]] void refuse_index(const char* name, const I* index, std::size_t n, std::size_t bound) {
-  std::size_t at = 0;
-  while (at + 1 < n && within(index + at, 1, bound)) ++at;
+void check_index(const char* name, const I* index, std::size_t first, std::size_t last,
+                 std::size_t bound) {
+  if (within(index + first, last - first, bound)) return;
+  while (within(index + first, 1, bound)) ++first;
   refuse(std::string(name) + " must lie between 0 and " + std::to_string(bound) +
-         " (exclusive), got " + std::to_string(index[at]) + " at position " + std::to_string(at));
-}
-
-template <typename I>
-void check_index(const char* name, const I* index, std::size_t n, std::size_t bound) {
-  if (!within(index, n, bound)) refuse_index(name, index, n, bound);
+         " (exclusive), got " + std::to_string(index[first]) + " at position " +
+         std::to_string(first));
 }
 
 template <typename I>
 void check_index(const char* name, const In<I>& index, std::size_t bound) {
-  check_index(name, index.data(), index.shape(0), bound);
+  check_index(name, index.data(), 0, index.shape(0), bound);
 }
 
 // Row starts: from 0 on, never falling, none beyond the `count` entries.

@@ -19,27 +19,31 @@ void bind_csr(nb::module_& m) {
       [](In<I> start, In<I> column, In<V> value, std::size_t n_columns) {
         const auto x = csr(start, column, value, n_columns);
         nb::gil_scoped_release release;
-        x.parts([](std::size_t, std::size_t) {});
+        x.check(0, x.n_rows);
       },
       "start"_in, "column"_in, "value"_in, "n_columns"_a);
   m.def(
       "csr_scores",
-      [](In<I> start, In<I> column, In<V> value, In<double> w, Out<double> out) {
+      [](In<I> start, In<I> column, In<V> value, In<double> w, Out<double> out,
+         std::size_t checked) {
         const auto x = csr(start, column, value, w.shape(0));
         check_size("out", out, x.n_rows);
         nb::gil_scoped_release release;
-        csr_scores(x, w.data(), out.data());
+        if (checked && checked <= x.n_columns) return csr_scores<true>(x, w.data(), out.data());
+        csr_scores<false>(x, w.data(), out.data());
       },
-      "start"_in, "column"_in, "value"_in, "w"_a, "out"_out);
+      "start"_in, "column"_in, "value"_in, "w"_a, "out"_out, "checked"_a = 0);
   m.def(
       "csr_combine",
-      [](In<I> start, In<I> column, In<V> value, In<double> v, Out<double> out) {
+      [](In<I> start, In<I> column, In<V> value, In<double> v, Out<double> out,
+         std::size_t checked) {
         const auto x = csr(start, column, value, out.shape(0));
         check_size("v", v, x.n_rows);
         nb::gil_scoped_release release;
-        csr_combine(x, v.data(), out.data());
+        if (checked && checked <= x.n_columns) return csr_combine<true>(x, v.data(), out.data());
+        csr_combine<false>(x, v.data(), out.data());
       },
-      "start"_in, "column"_in, "value"_in, "v"_a, "out"_out);
+      "start"_in, "column"_in, "value"_in, "v"_a, "out"_out, "checked"_a = 0);
   m.def(
       "csr_gram",
       [](In<I> start, In<I> column, In<V> value, In<double> v, OutMatrix<double> out) {

@@ -7,6 +7,7 @@
 #include "bindings.hpp"
 #include "interrupt.hpp"
 #include "topk_blocks.hpp"
+#include "topk_proof.hpp"
 #include "topk_scores.hpp"
 
 namespace shortlist {
@@ -149,6 +150,11 @@ KernelScores kernel_scores(const TopKDual& dual, const OutMatrix<double>& z, con
   return {z.data(), kernel, first, z.shape(1), z.shape(0)};
 }
 
+void check_proposal(const TopKDual& dual, const char* caller) {
+  if (!dual.has_proposal())
+    refuse(std::string("call propose or extrapolate before ") + caller);
+}
+
 void bind_dual(nb::module_& m) {
   nb::class_<TopKDual> dual(m, "TopKDual");
   dual.def(
@@ -176,7 +182,7 @@ void bind_dual(nb::module_& m) {
   dual.def(
       "accept",
       [](TopKDual& self, double step) {
-        if (!self.has_proposal()) refuse("call propose or extrapolate before accept");
+        check_proposal(self, "accept");
         self.accept(step);
       },
       "step"_a);
@@ -227,12 +233,85 @@ void bind_dual(nb::module_& m) {
         }
       },
       "label"_out, "value"_out);
+  dual.def(
+      "count_proposed",
+      [](const TopKDual& self, Out<std::int64_t> start) {
+        check_proposal(self, "count_proposed");
+        check_size("start", start, self.n_rows() + 1);
+        for (std::size_t i = 0; i <= self.n_rows(); ++i) {
+          start(i) = static_cast<std::int64_t>(self.proposed_start()[i]);
+        }
+      },
+      "start"_out);
+  dual.def(
+      "read_proposed",
+      [](const TopKDual& self, Out<std::int32_t> label, Out<double> value) {
+        check_proposal(self, "read_proposed");
+        check_size("label", label, self.proposed().size());
+        check_size("value", value, self.proposed().size());
+        for (std::size_t at = 0; at < self.proposed().size(); ++at) {
+          label(at) = self.proposed()[at].label;
+          value(at) = self.proposed()[at].value;
+        }
+      },
+      "label"_out, "value"_out);
+}
+
+void bind_proof(nb::module_& m) {
+  m.def(
+      "topk_losses",
+      [](In<double> rho, bool pseudo, OutMatrix<double> z, In<std::int32_t> y, In<double> c,
+         In<double> ridge, In<double> slack, Out<double> out) {
+        const std::size_t n = z.shape(0);
+        check_some("rho", rho.shape(0));
+        check_size("y", y, n);
+        check_index("y", y, z.shape(1));
+        check_size("c", c, n);
+        check_size("ridge", ridge, n);
+        check_size("slack", slack, n);
+        check_size("out", out, n);
+        nb::gil_scoped_release release;
+        const auto n_classes = static_cast<std::int32_t>(z.shape(1));
+        TopKRow row(rho.data(), rho.shape(0), n_classes, pseudo);
+        std::vector<DualEntry> alpha;
+        Watch watch;
+        for (std::size_t i = 0; i < n; ++i) {
+          out(i) = smoothed_loss(row, z.data() + i * z.shape(1), y(i), c(i), ridge(i), slack(i),
+                                 alpha);
+          watch.count(8 * z.shape(1));
+        }
+      },
+      "rho"_a, "pseudo"_a, "z"_out, "y"_in, "c"_a, "ridge"_a, "slack"_a, "out"_out);
+  m.def(
+      "topk_feasible",
+      [](In<double> rho, std::int32_t n_classes, bool pseudo, In<double> c, Index start,
+         Out<double> beta, Out<double> missing) {
+        const std::size_t n = c.shape(0);
+        check_some("rho", rho.shape(0));
+        const std::int32_t least = pseudo ? 2 : 1;
+        if (n_classes < least)
+          refuse("n_classes must be at least " + std::to_string(least) + ", got " +
+                 std::to_string(n_classes));
+        check_size("start", start, n + 1);
+        check_starts("start", start, beta.shape(0));
+        check_size("missing", missing, n);
+        nb::gil_scoped_release release;
+        FeasibleRow row(rho.data(), rho.shape(0), n_classes, pseudo);
+        Watch watch;
+        for (std::size_t i = 0; i < n; ++i) {
+          const auto count = static_cast<std::size_t>(start(i + 1) - start(i));
+          missing(i) = row.repair(c(i), beta.data() + start(i), count);
+          watch.count(16 * (count + 1));
+        }
+      },
+      "rho"_a, "n_classes"_a, "pseudo"_a, "c"_a, "start"_in, "beta"_out, "missing"_out);
 }
 
 }  // namespace
 
 void bind_topk(nb::module_& m) {
   bind_dual(m);
+  bind_proof(m);
   m.def(
       "topk_vertices",
       [](In<double> rho, bool pseudo, OutMatrix<double> z, In<std::int32_t> y, In<double> c,
@@ -270,7 +349,7 @@ void bind_topk(nb::module_& m) {
       [](In<double> rho, bool pseudo, In<double> a, std::int32_t y, double q, double c,
          Out<double> beta) {
         check_some("rho", rho.shape(0));
-        check_index("y", &y, 1, a.shape(0));
+        check_index("y", &y, 0, 1, a.shape(0));
         check_size("beta", beta, a.shape(0));
         const auto n_classes = static_cast<std::int32_t>(a.shape(0));
         TopKRow row(rho.data(), rho.shape(0), n_classes, pseudo);

@@ -45,7 +45,7 @@ struct CsrStore final : RowStore {
     n_rows = x.n_rows;
     n_features = features;
   }
-  void scores(const double* w, double* out) const override { csr_scores(x, w, out); }
+  void scores(const double* w, double* out) const override { csr_scores<true>(x, w, out); }
   double score(std::size_t r, const double* w) const override { return csr_score(x, r, w); }
   void add(std::size_t r, double factor, double* w) const override {
     for (I p = x.start[r]; p < x.start[r + 1]; ++p) {
@@ -122,7 +122,7 @@ void bind_csr(Binding& c) {
 }
 
 void check_row(const ActiveSet& self, std::int64_t row) {
-  check_index("row", &row, 1, self.n_rows());
+  check_index("row", &row, 0, 1, self.n_rows());
 }
 
 }  // namespace

@@ -61,8 +61,9 @@ class ScoreSort {
     to_.resize(n);
     for (std::size_t i = 0; i < n; ++i) from_[i] = {bits(items[i].f), static_cast<std::uint32_t>(i)};
     for (int shift = 0; shift < 64; shift += kDigit) pass(shift, watch);
-    watch.parts(n, 8, [&](std::size_t first, std::size_t last) {
-      for (std::size_t i = first; i < last; ++i) spare[i] = items[from_[i].index];
+    const Entry* const sorted = from_.data();
+    watch.parts(n, 8, [=](std::size_t first, std::size_t last) {
+      for (std::size_t i = first; i < last; ++i) spare[i] = items[sorted[i].index];
     });
     std::copy(spare, spare + n, items);
     // The visits that follow need the room.
@@ -91,9 +92,11 @@ class ScoreSort {
     for (const Entry& e : from_) ++count[((e.key >> shift) & mask) + 1];
     if (*std::max_element(count, count + mask + 2) == from_.size()) return;
     for (std::size_t d = 0; d < mask; ++d) count[d + 1] += count[d];
-    watch.parts(from_.size(), 4, [&](std::size_t first, std::size_t last) {
-      for (std::size_t i = first; i < last; ++i) {
-        to_[count[(from_[i].key >> shift) & mask]++] = from_[i];
+    const Entry* const from = from_.data();
+    Entry* const to = to_.data();
+    watch.parts(from_.size(), 4, [=, &count](std::size_t first, std::size_t last) {
+      for (const Entry* e = from + first; e != from + last; ++e) {
+        to[count[(e->key >> shift) & mask]++] = *e;
       }
     });
     from_.swap(to_);

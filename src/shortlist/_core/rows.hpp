@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "arrays.hpp"
 #include "clones.hpp"
@@ -14,8 +15,10 @@ namespace shortlist {
 
 template <typename V, typename I>
 struct CsrView {
+  using Column = std::make_unsigned_t<I>;
+
   const I* start;    // n_rows + 1, checked
-  const I* column;   // not yet: `check` does so, for the rows that are about to be read
+  const I* column;   // not yet
   const V* value;
   std::size_t n_rows, n_columns;
 
@@ -24,19 +27,33 @@ struct CsrView {
   }
 
   void check(std::size_t first, std::size_t last) const {
-    check_index("column", column + start[first], stored(first, last), n_columns);
+    check_index("column", column, static_cast<std::size_t>(start[first]),
+                static_cast<std::size_t>(start[last]), n_columns);
   }
 
-  // run(first, last) over parts of the rows that stay in the cache, checked just before.
+  // The column of entry p, and in `highest` the largest so far. A column outside the matrix,
+  // a negative one among them, is read as the first: the comparisons run while sums wait for
+  // each other, whereas a pass of its own reads memory twice. Nothing of it where the columns
+  // have been checked before.
+  template <bool checked>
+  std::size_t inside(I p, Column& highest) const {
+    const auto c = static_cast<Column>(column[p]);
+    if (checked) return c;
+    highest = highest < c ? c : highest;
+    return c < n_columns ? c : 0;
+  }
+
+  // run(first, last, highest) over parts of the rows; refuses a part that met a column
+  // outside the matrix.
   template <typename Run>
   void parts(Run run) const {
-    constexpr std::size_t kValues = 4096;
+    if (n_columns == 0) check(0, n_rows);  // no first column to read instead
     Watch watch;
+    Column highest = 0;
     for (std::size_t first = 0, last = 0; first < n_rows; first = last) {
-      do ++last;
-      while (last < n_rows && last - first < kValues && stored(first, last) < kValues);
-      check(first, last);
-      run(first, last);
+      last = first + std::min<std::size_t>(n_rows - first, 1024);
+      run(first, last, highest);
+      if (highest >= n_columns) check(first, last);
       watch.count(stored(first, last) + (last - first));
     }
   }
@@ -61,24 +78,34 @@ double csr_score(const CsrView<V, I>& x, std::size_t i, const double* w) {
 }
 
 // out_i = x_i . w
-template <typename V, typename I>
+template <bool checked, typename V, typename I>
 void csr_scores(const CsrView<V, I>& x, const double* w, double* out) {
-  x.parts([&](std::size_t first, std::size_t last) {
-    for (std::size_t i = first; i < last; ++i) out[i] = csr_score(x, i, w);
+  x.parts([&](std::size_t first, std::size_t last, auto& highest) {
+    auto most = highest;
+    for (std::size_t i = first; i < last; ++i) {
+      double sum = 0.0;
+      for (I p = x.start[i]; p < x.start[i + 1]; ++p) {
+        sum += static_cast<double>(x.value[p]) * w[x.template inside<checked>(p, most)];
+      }
+      out[i] = sum;
+    }
+    highest = most;
   });
 }
 
 // out += sum_i v_i x_i
-template <typename V, typename I>
+template <bool checked, typename V, typename I>
 void csr_combine(const CsrView<V, I>& x, const double* v, double* out) {
-  x.parts([&](std::size_t first, std::size_t last) {
+  x.parts([&](std::size_t first, std::size_t last, auto& highest) {
+    auto most = highest;
     for (std::size_t i = first; i < last; ++i) {
       const double vi = v[i];
       if (vi == 0.0) continue;
       for (I p = x.start[i]; p < x.start[i + 1]; ++p) {
-        out[x.column[p]] += vi * static_cast<double>(x.value[p]);
+        out[x.template inside<checked>(p, most)] += vi * static_cast<double>(x.value[p]);
       }
     }
+    highest = most;
   });
 }
 
@@ -86,7 +113,8 @@ void csr_combine(const CsrView<V, I>& x, const double* v, double* out) {
 template <typename V, typename I>
 void csr_gram(const CsrView<V, I>& x, const double* v, double* out) {
   Watch watch;
-  x.parts([&](std::size_t first, std::size_t last) {
+  x.parts([&](std::size_t first, std::size_t last, auto&) {
+    x.check(first, last);
     for (std::size_t i = first; i < last; ++i) {
       const double vi = v[i];
       if (vi == 0.0) continue;

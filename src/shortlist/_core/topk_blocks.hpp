@@ -32,7 +32,8 @@ class TopKDual {
         rest_(n, 0),
         wait_(n, 0),
         z_(row_.n_classes()),
-        shifted_(row_.n_classes()) {}
+        shifted_(row_.n_classes()),
+        place_(row_.n_classes(), -1) {}
 
   std::size_t n_rows() const { return y_.size(); }
   std::int32_t n_classes() const { return row_.n_classes(); }
@@ -40,6 +41,9 @@ class TopKDual {
   bool has_proposal() const { return start_.size() == n_rows() + 1; }
   bool has_curvature() const { return curve_start_.size() == n_rows() + 1; }
   const std::vector<DualEntry>& entries(std::size_t i) const { return beta_[i]; }
+  // The last proposal: the entries of all rows, and where each row starts.
+  const std::vector<DualEntry>& proposed() const { return proposed_; }
+  const std::vector<std::size_t>& proposed_start() const { return start_; }
 
   // Visits the rows of `order`; returns how many were not resting. A row that does
   // not move rests longer and longer, up to `longest` sweeps. Ends early at the deadline.
@@ -285,13 +289,6 @@ class TopKDual {
     return gain;
   }
 
-  static DualEntry* find(std::vector<DualEntry>& list, std::int32_t label) {
-    for (DualEntry& e : list) {
-      if (e.label == label) return &e;
-    }
-    return nullptr;
-  }
-
   // change_ = alpha of `next` minus alpha of `old`.
   void difference(const std::vector<DualEntry>& old, const std::vector<DualEntry>& next,
                   std::int32_t y) {
@@ -301,27 +298,43 @@ class TopKDual {
       change_.push_back({e.label, -e.value});
       sum += e.value;
     }
+    note(change_);
     for (const DualEntry& e : old) {
       sum -= e.value;
-      if (DualEntry* same = find(change_, e.label)) {
-        same->value += e.value;
+      if (place_[e.label] >= 0) {
+        change_[place_[e.label]].value += e.value;
       } else {
         change_.push_back(e);
       }
     }
+    forget(change_);
     change_.push_back({y, sum});
   }
 
   // beta += step (next_ - beta)
   void blend(std::vector<DualEntry>& beta, double step) {
     for (DualEntry& e : beta) e.value *= 1.0 - step;
+    note(beta);
     for (const DualEntry& e : next_) {
-      if (DualEntry* same = find(beta, e.label)) {
-        same->value += step * e.value;
+      if (place_[e.label] >= 0) {
+        beta[place_[e.label]].value += step * e.value;
       } else {
         beta.push_back({e.label, step * e.value});
       }
     }
+    forget(beta);
+  }
+
+  // Where the entry of a class is in `list`, -1 for none: a search would take the square of
+  // the entries, thousands where there are many classes.
+  void note(const std::vector<DualEntry>& list) {
+    for (std::size_t at = 0; at < list.size(); ++at) {
+      place_[list[at].label] = static_cast<std::int32_t>(at);
+    }
+  }
+
+  void forget(const std::vector<DualEntry>& list) {
+    for (const DualEntry& e : list) place_[e.label] = -1;
   }
 
   TopKRow row_;
@@ -329,7 +342,9 @@ class TopKDual {
   std::vector<double> c_, square_, ridge_;
   std::vector<std::vector<DualEntry>> beta_;
   std::vector<int> rest_, wait_;
-  std::vector<double> z_, shifted_, feature_;
+  std::vector<double> z_, shifted_;
+  std::vector<std::int32_t> place_;
+  std::vector<double> feature_;
   std::vector<DualEntry> next_, change_, proposed_, past_;
   std::vector<std::size_t> start_, past_start_, curve_start_;
   std::vector<Curvature> curves_;

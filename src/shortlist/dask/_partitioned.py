@@ -17,13 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from .._checks import check_both_count, check_two_classes
+from .._checks import check_both_count, check_two_classes, positive_last
 from .._losses import Loss
 from ..top.stream.first_pass import BlockData, as_matrix, first_visit
 from ..top.stream.parts import FEW_AT_TOP, Ask, Extremes, Part, PartScores, top_part
 from ..top.stream.visits import BlockProblem, Found, Layout, Model, Summary, find, free, score
 from ..top.sweeps import Candidates, Sweep, Wanted
-from ..top.thresholds import Threshold, TopMean
+from ..top.thresholds import Threshold
 from ._cluster import each, gather, keep
 from ._groups import Groups
 from ._partitions import aligned_blocks, bytes_of
@@ -121,6 +121,7 @@ def read_partitions(
     found = [labels for labels, _, _ in told if len(labels)]
     classes = np.unique(np.concatenate(found)) if found else np.empty(0)
     check_two_classes(estimator, classes)
+    classes = positive_last(classes, estimator.pos_label)
     first = np.cumsum([0, *(count for _, count, _ in told)]).tolist()
     groups = Groups.of(taken, [size for _, _, size in told])
     groups.held.append(asked)
@@ -162,7 +163,7 @@ class PartitionedProblem(BlockProblem):
         # What is usually enough comes back with the extremes, so that one round will do.
         share = _SPARE / sum(len(group) for group in parts.numbers)
         few = Wanted(max(_FEW_ROWS, int(share * wanted.count)), share * wanted.weight)
-        top = self.threshold.k if isinstance(self.threshold, TopMean) and self.capped else 0.0
+        top = self.threshold.kept(self.capped)
         kept: list[Any] = []
 
         def visited() -> list[Any]:
@@ -170,7 +171,7 @@ class PartitionedProblem(BlockProblem):
                 kept.extend(parts.visit(_visit, args=model))
             return kept
 
-        if isinstance(self.threshold, TopMean) and top <= FEW_AT_TOP:
+        if top is not None and top <= FEW_AT_TOP:
             # A few scores make the threshold; the others are seldom asked for again.
             told = parts.told(parts.visit(_visit_and_tell, args=(*model, few, top)))
         else:
@@ -258,10 +259,12 @@ def _visit(
     return Visited(scores, free(part.layout, scores, cut, known))
 
 
-def _tell(part: Prepared, visited: Visited, few: Wanted, top: float) -> Told:
+def _tell(part: Prepared, visited: Visited, few: Wanted, top: float | None) -> Told:
     ranked, new = visited.part, visited.wanted()
     found = find(part.X, part.layout, ranked, visited.free, few)
-    highest_part = top_part(ranked, top) if 0.0 < top <= FEW_AT_TOP else None
+    highest_part = None
+    if top is not None and 0.0 < top <= FEW_AT_TOP:
+        highest_part = top_part(ranked, top)
     return Told(Extremes.of(ranked), Extremes.of(new), found, highest_part)
 
 

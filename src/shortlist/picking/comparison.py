@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from .choice import CONFIDENCE, Outlook
+from .outlook import CONFIDENCE, Outlook
 
+COMBINATION = "combination"
 # Budgets of a forecast: enough for a smooth line and a slider.
 _POINTS = 199
 
@@ -43,19 +44,18 @@ class Entry:
     name, family : str
         The model, with and without its parameters.
     hits : float
-        Expected hits among the k candidates, from cross-validation. Not corrected for the
-        choice among models; ``Shortlist.expected_hits`` is.
+        Expected hits among the k candidates, from cross-validation.
     low, high : float
         Ends of the interval of the hits.
     difference : float
-        Hits more than the baseline, on the folds both have run.
+        Hits more than the baseline, on the same folds.
     difference_error : float
         Half the width of the 90 % interval of the difference: a larger difference is
         beyond noise. Infinite with a single fold.
     is_baseline, is_winner : bool
         Its part in the comparison.
-    fits : int
-        Folds it has run; with fewer than the winner it left the race early.
+    weight : float
+        Its weight in the combination; one for the combination itself.
     seconds : float
         Time of its fits.
     """
@@ -69,16 +69,16 @@ class Entry:
     difference_error: float
     is_baseline: bool
     is_winner: bool
-    fits: int
+    weight: float
     seconds: float
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """The models that were compared, best first among those that ran as many folds.
+    """The models that were combined and what they give together, best first.
 
-    Iterate over it for :class:`Entry` records. ``str()`` gives an aligned table of those that
-    ran every fold and of the best of each other family.
+    Iterate over it for :class:`Entry` records. ``str()`` gives an aligned table of the
+    combination, the baseline, the models with a weight and the best of each other family.
 
     Attributes
     ----------
@@ -105,19 +105,18 @@ class Comparison:
 
     @property
     def winner(self) -> Entry:
-        """The chosen model."""
+        """What ranks the candidates."""
         return next(entry for entry in self.entries if entry.is_winner)
 
     @property
     def baseline(self) -> Entry:
-        """The model that the others had to beat."""
+        """The yardstick."""
         return next(entry for entry in self.entries if entry.is_baseline)
 
     def _main_entries(self) -> list[Entry]:
-        most = max(entry.fits for entry in self.entries)
         shown, families = [], set()
         for entry in self.entries:
-            if entry.fits == most or entry.family not in families:
+            if entry.weight or entry.is_baseline or entry.family not in families:
                 shown.append(entry)
                 families.add(entry.family)
         return shown
@@ -129,7 +128,7 @@ class Comparison:
         return pd.DataFrame([asdict(entry) for entry in self.entries])
 
     def __str__(self) -> str:
-        head = ("model", f"hits of {self.k}", f"{CONFIDENCE:.0%} interval", "to baseline", "folds")
+        head = ("model", f"hits of {self.k}", f"{CONFIDENCE:.0%} interval", "to baseline", "weight")
         rows = [head]
         shown = self._main_entries()
         for e in shown:
@@ -140,16 +139,16 @@ class Comparison:
                     f"{e.hits:.1f}",
                     f"{e.low:.0f} to {e.high:.0f}",
                     "baseline" if e.is_baseline else gain,
-                    str(e.fits),
+                    "" if e.is_winner else f"{e.weight:.0%}",
                 )
             )
         width = [max(len(row[column]) for row in rows) for column in range(len(head))]
         lines = [
             "  ".join([row[0].ljust(width[0]), *map(str.rjust, row[1:], width[1:])]) for row in rows
         ]
-        lines += ["* chosen"]
+        lines += ["* ranks the candidates"]
         if len(shown) < len(self.entries):
-            lines += [f"{len(self.entries) - len(shown)} more left the race early"]
+            lines += [f"{len(self.entries) - len(shown)} more without weight"]
         return "\n".join(
             lines + [f"not tried: {name}: {why}" for name, why in self.left_out.items()]
         )
@@ -207,19 +206,19 @@ def compare_models(outlook: Outlook, winner: str, k: int, left_out: dict[str, st
                 error,
                 model is baseline,
                 model.name == winner,
-                len(model.folds),
+                model.weight,
                 model.seconds,
             )
         )
-    entries.sort(key=lambda entry: (-entry.fits, -entry.hits))
+    entries.sort(key=lambda entry: (not entry.is_winner, -entry.hits))
     return Comparison(tuple(entries), k, left_out)
 
 
 def forecast_hits(outlook: Outlook, winner: str, k: int) -> tuple[Forecast, ExpectedHits]:
-    """Forecast the winner at all budgets and at `k`, corrected for its being chosen."""
+    """Forecast the winner at all budgets and at `k`."""
     chosen, baseline = outlook.find(winner), outlook.models[0]
     budgets = forecast_budgets(outlook.n_candidates, k)
-    along = np.array([outlook.hits(chosen, int(b), outlook.kept) for b in budgets])
+    along = np.array([outlook.hits(chosen, int(b)) for b in budgets])
     base = along if chosen is baseline else [outlook.hits(baseline, int(b)) for b in budgets]
     value, low, high = map(float, along[np.searchsorted(budgets, k)])
     hits, lows, highs = along.T
@@ -227,27 +226,25 @@ def forecast_hits(outlook: Outlook, winner: str, k: int) -> tuple[Forecast, Expe
     return forecast, ExpectedHits(value, low, high, CONFIDENCE)
 
 
-def verdict(comparison: Comparison, expected: ExpectedHits, chosen_for: int) -> str:
+def verdict(comparison: Comparison, chosen_for: int) -> str:
     """Put the comparison into words."""
     winner, baseline, k = comparison.winner, comparison.baseline, comparison.k
-    when = "" if k == chosen_for else f", chosen for a budget of {chosen_for},"
-    text = f"{winner.name}{when} finds {_round(winner.hits, k)} of {k}"
+    when = "" if k == chosen_for else f", weighed for a budget of {chosen_for},"
+    used = [entry for entry in comparison if entry.weight and not entry.is_winner]
+    name = f"a {COMBINATION} of {len(used)} models" if len(used) > 1 else winner.name
+    text = f"{name}{when} finds {_round(winner.hits, k)} of {k}"
     if not winner.is_baseline:
         text += f", {baseline.name} {_round(baseline.hits, k)}; {_difference(winner)}"
         if winner.difference <= winner.difference_error:
             text += ", within noise"
-    else:
-        rivals = [e for e in comparison if not e.is_baseline and e.fits == baseline.fits]
-        if rivals:
-            text += (
-                f"; the best of the others, {rivals[0].name}, {_round(rivals[0].hits, k)}; "
-                f"{_difference(rivals[0])}"
-            )
-            beyond = rivals[0].difference > rivals[0].difference_error
-            text += "" if beyond else ": nothing is better beyond noise"
+    return f"{text}."
+
+
+def expectation(expected: ExpectedHits, k: int) -> str:
+    """Put the expected hits into words."""
     return (
-        f"{text}. Expect {_round(expected.value, k)} hits, {expected.low:.0f} to "
-        f"{expected.high:.0f} with {expected.confidence:.0%} probability."
+        f"Expect {_round(expected.value, k)} hits, {expected.low:.0f} to {expected.high:.0f} with "
+        f"{expected.confidence:.0%} probability."
     )
 
 

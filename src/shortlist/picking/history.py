@@ -15,10 +15,10 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from .._checks import check_k, check_number, check_weight, list_length
 from .._scores import label_index, take_rows
 
+# Labels that say themselves which of them is looked for.
+_PLAIN = {("0", "1"), ("false", "true"), ("no", "yes"), ("-1", "1")}
 # Rows that are scored at a time.
 _BLOCK = 65_536
-# Rows above which one pass over the folds is precise enough.
-_REPEAT_ROWS = 10_000
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class History:
         return float(len(rows) if self.weight is None else self.weight[rows].sum())
 
 
-def check_history(X: Any, y: Any, sample_weight: Any, groups: Any, positive: Any) -> History:
+def check_history(X: Any, y: Any, sample_weight: Any, groups: Any, pos_label: Any) -> History:
     """Check the labelled rows; rows of weight zero are gone."""
     X = as_table(X, "X")
     y = column_or_1d(y)
@@ -67,11 +67,11 @@ def check_history(X: Any, y: Any, sample_weight: Any, groups: Any, positive: Any
             "for, and the others. "
             + ("Add rows of the other class." if len(labels) == 1 else "Pass y == label.")
         )
-    if positive is None:
-        label = labels.tolist()[1]
+    if pos_label is None:
+        label = _plain_positive(labels)
     else:
-        label_index(labels, positive, "positive")
-        label = positive
+        label_index(labels, pos_label)
+        label = pos_label
     weight = None if sample_weight is None else check_weight(sample_weight, len(y))
     groups = None if groups is None else column_or_1d(groups)
     is_positive = np.asarray(y == label, dtype=bool)
@@ -86,6 +86,19 @@ def check_history(X: Any, y: Any, sample_weight: Any, groups: Any, positive: Any
                 "are needed, one to learn from and one to check."
             )
     return History(X, is_positive, weight, groups, label)
+
+
+def _plain_positive(labels: np.ndarray) -> Any:
+    """Return the positive one of two labels that explain themselves; guess nothing else."""
+    negative, positive = labels.tolist()
+    words = tuple(str(label).strip().lower() for label in (negative, positive))
+    numbers = isinstance(positive, int | float) and (negative, positive) in ((0, 1), (-1, 1))
+    if numbers or words in _PLAIN:
+        return positive
+    raise ValueError(
+        f"y holds {negative!r} and {positive!r}, and nothing says which of them you look for. "
+        f"Pass pos_label={positive!r} or pos_label={negative!r}."
+    )
 
 
 def _labels(y: np.ndarray) -> np.ndarray:
@@ -231,20 +244,29 @@ class Folds:
     note: str | None
 
 
-def make_folds(history: History, cv: Any, repeats: int | None, seed: int) -> Folds:
-    """Split the history; training parts without both classes are left out."""
+def make_folds(
+    history: History, cv: Any, repeats: int | None, seed: int, limit: int | None = None
+) -> Folds:
+    """Split the history; training parts without both classes are left out.
+
+    With an integer `cv`, a history of more rows than `limit` is split as a sample of them.
+    """
+    rows = np.arange(len(history))
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
         check_number("cv", cv, least=2, integer=True)
-        if repeats is None:
-            repeats = 2 if len(history) <= _REPEAT_ROWS else 1
+        repeats = 1 if repeats is None else repeats
         check_number("repeats", repeats, least=1, integer=True)
-        folds, note = _affordable(history, int(cv))
+        if limit is not None and len(history) > limit:
+            rows = _sample(history, limit, seed)
+        folds, note = _affordable(history, int(cv), rows)
         kind = StratifiedKFold if history.groups is None else StratifiedGroupKFold
         splitters = [
             kind(folds, shuffle=True, random_state=seed + repeat) for repeat in range(repeats)
         ]
         text = f"{folds}-fold {'stratified' if history.groups is None else 'grouped, stratified'}"
         text += f" cross-validation, {repeats} times" if repeats > 1 else " cross-validation"
+        if len(rows) < len(history):
+            text += f" of {len(rows):,} rows"
     else:
         if repeats not in (None, 1):
             raise ValueError(
@@ -253,12 +275,12 @@ def make_folds(history: History, cv: Any, repeats: int | None, seed: int) -> Fol
             )
         splitters = [check_cv(cv, history.positive, classifier=True)]
         text, note = str(splitters[0]), None
-    rows = np.arange(len(history))
+    groups = None if history.groups is None else history.groups[rows]
     per_repeat = [
         [
-            (train, test)
-            for train, test in splitter.split(rows, history.positive, history.groups)
-            if 0 < history.positive[train].sum() < len(train) and len(test)
+            (rows[train], rows[test])
+            for train, test in splitter.split(rows, history.positive[rows], groups)
+            if 0 < history.positive[rows[train]].sum() < len(train) and len(test)
         ]
         for splitter in splitters
     ]
@@ -274,15 +296,31 @@ def make_folds(history: History, cv: Any, repeats: int | None, seed: int) -> Fol
     return Folds(splits, len(per_repeat[0]), tested, float(np.mean(tested / trained)), text, note)
 
 
-def _affordable(history: History, folds: int) -> tuple[int, str | None]:
-    """Folds that give every test part a row of either class, and what was changed."""
+def _sample(history: History, size: int, seed: int) -> np.ndarray:
+    """Rows of a sample: so many of each class, two at least, or whole groups up to so many."""
+    rng = np.random.default_rng(seed)
     if history.groups is None:
-        fewest = int(min(history.positive.sum(), (~history.positive).sum()))
+        part = size / len(history)
+        drawn = [
+            rng.choice(some, max(2, round(part * len(some))), replace=False)
+            for some in (np.flatnonzero(history.positive), np.flatnonzero(~history.positive))
+        ]
+        return np.sort(np.concatenate(drawn))
+    labels, group, sizes = np.unique(history.groups, return_inverse=True, return_counts=True)
+    order = rng.permutation(len(labels))
+    taken = order[np.cumsum(sizes[order]) <= size]
+    return np.flatnonzero(np.isin(group, taken if len(taken) else order[:1]))
+
+
+def _affordable(history: History, folds: int, rows: np.ndarray) -> tuple[int, str | None]:
+    """Folds that give every test part a row of either class, and what was changed."""
+    positive = history.positive[rows]
+    if history.groups is None:
+        fewest = int(min(positive.sum(), (~positive).sum()))
         unit = "rows"
     else:
-        fewest = min(
-            len(np.unique(history.groups[some])) for some in (history.positive, ~history.positive)
-        )
+        groups = history.groups[rows]
+        fewest = min(len(np.unique(groups[some])) for some in (positive, ~positive))
         unit = "groups"
     if fewest < 2:
         raise ValueError(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import platform
-import time
 import warnings
 from collections import Counter
+from dataclasses import replace
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -16,16 +17,25 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
 from .. import __version__
+from .._checks import check_choice
 from .._scores import positive_scores
-from .choice import Evidence, Outlook, choose_model
-from .comparison import forecast_budgets
+from ..certificate import Certificate
+from ..stacking import TopStack
+from .combining import HEAD, Combination, combine
+from .comparison import COMBINATION, forecast_budgets
 from .deciding import check_scoring
 from .history import Candidates, check_budget, check_history, make_folds
-from .models import Task, contestants, default_features
-from .race import Progress, Race, fit_features, fit_model, run_race
+from .models import EFFORTS, Task, contestants, default_features, kind_of
+from .order import read_order, time_folds, windows_in_words
+from .outlook import Evidence, Outlook
+from .plan import make_plan
+from .race import RACE_ROWS, Progress, Race, fit_features, fit_model, run_race
 from .result import Shortlist, at_budget
 
 __all__ = ["Shortlist", "pick"]
+
+# Times the folds are drawn.
+_REPEATS = {"quick": 1, "normal": 1, "thorough": 3}
 
 
 def pick(
@@ -41,28 +51,34 @@ def pick(
     scoring: Any = None,
     groups: Any = None,
     sample_weight: Any = None,
-    positive: Any = None,
+    pos_label: Any = None,
+    effort: str = "normal",
+    value: Any = None,
+    cost: Any = None,
+    one_per: Any = None,
+    limits: Any = None,
+    exclude: Any = None,
+    time: Any = None,
+    delay: Any = None,
+    only_new: bool = False,
+    base_rate: float | None = None,
+    fill: bool | None = None,
     random_state: Any = 0,
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Shortlist:
     r"""Choose the k candidates to act on, and say how many hits to expect.
 
-    Models compete on the same folds of the history, at the budget scaled to the fold: k
-    of m candidates is the rate :math:`q = k/m`, and a fold of weight W is cut after
-    :math:`qW` rows, inside a row in proportion. Weak ones leave early. The baseline,
-    plain logistic regression, is kept unless another model finds more by more than
-    noise,
+    Models of many kinds learn on folds of the history and score the rows they did not see.
+    A combination of them, weighed for the top of the list (see :class:`TopStack`), ranks
+    the candidates; plain logistic regression is the yardstick in every verdict. All are
+    judged at the budget scaled to the fold: k of m candidates is the rate :math:`q = k/m`,
+    and a fold of weight W is cut after :math:`qW` rows, inside a row in proportion.
 
-    .. math:: \bar d > t_{0.95} \, \hat\sigma_d \sqrt{1/J + n_{test}/n_{train}}
-
-    over the J paired differences (Nadeau and Bengio's correction, because folds
-    overlap). The winner is fitted to the whole history and ranks the candidates.
-
-    The interval of the expected hits adds what the folds leave open about the precision
-    to the luck of the draw of these candidates, and is lowered by what the winner owes to
-    being chosen (see :class:`Shortlist`). It assumes that the candidates come from where
-    the history came from, with the same share of positives.
+    The forecast is that of the combination without flattery: on each fold it is weighed by
+    the other folds only. The interval adds what the history leaves open about the precision
+    to the luck of the draw of these candidates (see :class:`Shortlist`). It assumes that
+    the candidates come from where the history came from, with the same share of positives.
 
     Parameters
     ----------
@@ -77,32 +93,36 @@ def pick(
     k : int or float
         Budget: a number, or a fraction in (0, 1) of the candidates, rounded up.
     features : transformer, default=None
-        Unfitted; put before every model and fitted once per fold, to each row once. None:
-        median imputation with indicators and unit variance; for sparse rows, columns
-        divided by their largest entry; for a frame with columns that are not numbers,
-        skrub's ``TableVectorizer`` first.
+        Unfitted; put before every model and fitted once per fold. None: numbers as they
+        are, missing ones too; for a frame with columns that are not numbers, skrub's
+        ``TableVectorizer``. Linear and kernel models, and your own, then impute and scale.
     models : "auto", list of str or dict, default="auto"
-        Families to compare: "balanced logistic regression", "LinearSVC", "TopPush",
-        "PatMat", "TransductiveTopK", "gradient boosting", "TopPush rbf", "PatMat rbf",
-        and "logistic regression" with other `C`; or names and estimators of your own.
-        The baseline is always in; a model of your own called "logistic regression"
+        Families to combine: "PatMat", "LightGBM" (where it is installed), "gradient
+        boosting" (where it is not), "extra trees", "random forest", "PatMat rbf", "SVC rbf",
+        "PatMat of sets" (for bits and counts), and "logistic regression" with other `C`;
+        or names and estimators of your own.
+        The yardstick is always in; a model of your own called "logistic regression"
         takes its place.
     cv : int, splitter or iterable of splits, default=5
         An integer is a number of stratified folds, shuffled; lowered, with a warning,
         where one class has fewer rows. A splitter is used as it is: `TimeSeriesSplit`
         learns from the past only. Training parts without both classes are left out.
     repeats : int, default=None
-        Times the folds are drawn; None is 2 up to 10,000 rows and 1 above. For an
-        integer `cv` only.
+        Times the folds are drawn; None leaves it to `effort`. For an integer `cv` only.
     scoring : str or callable, default=None
-        What the race is decided on: None, the hits at the budget; the name of a metric,
-        such as "average_precision"; or a scorer, called with features and 0/1 labels.
+        None combines the models. The name of a metric, such as "precision_at_5%", or a
+        scorer, called with features and 0/1 labels: the one model that is best by it is
+        taken, alone.
     groups : array-like of shape (n_rows,), default=None
         Rows of a group stay in one fold.
     sample_weight : array-like of shape (n_rows,), default=None
         Multiplicity of every row. Copies of a row stay in one fold.
-    positive : label, default=None
-        The label to look for; None is the larger of the two.
+    pos_label : label, default=None
+        The label to look for. It may be left out for labels that explain themselves: 0/1,
+        False/True, -1/1 and no/yes.
+    effort : {"quick", "normal", "thorough"}, default="normal"
+        Settings a family, trees a forest, repeats of the folds, and rows of a long history
+        that race (10,000, 20,000 or 100,000).
     random_state : int, RandomState instance or None, default=0
         Seed of the folds and models.
     n_jobs : int, default=None
@@ -115,38 +135,60 @@ def pick(
     Shortlist
         ``selected``, ``scores``, ``expected_hits``, ``comparison``, ``model`` and more.
 
-    References
-    ----------
-    C. Nadeau, Y. Bengio, "Inference for the generalization error", Machine Learning 52,
-    2003.
+    See Also
+    --------
+    TopStack : The combination, as an estimator.
 
     Examples
     --------
     >>> from shortlist import pick
     >>> from shortlist.datasets import load_tumours
     >>> X, y = load_tumours()
-    >>> found = pick(X[:300], y[:300], X[300:], k=20, models=["TopPush", "PatMat"])
+    >>> found = pick(X[:300], y[:300], X[300:], k=20, effort="quick")
     >>> found.selected.shape, int(y[300:][found.selected].sum())
     ((20,), 20)
     >>> found.winner
-    'logistic regression'
+    'combination'
     """
-    start = time.perf_counter()
-    history = check_history(X, y, sample_weight, groups, positive)
+    start = perf_counter()
+    check_choice("effort", effort, EFFORTS)
+    X, candidates, terms = read_order(
+        X,
+        candidates,
+        sample_weight,
+        value=value,
+        cost=cost,
+        one_per=one_per,
+        limits=limits,
+        exclude=exclude,
+        time=time,
+        delay=delay,
+        base_rate=base_rate,
+        fill=fill,
+    )
+    if groups is None and time is None and terms.history.entity is not None:
+        groups = terms.history.entity
+    history = check_history(X, y, sample_weight, groups, pos_label)
     pool = Candidates(candidates, history.X)
     places = check_budget(k, pool.n_rows)
-    value = check_scoring(scoring, history.weight is not None)
+    judged = check_scoring(scoring, history.weight is not None)
     seed = _seed(random_state)
-    folds = make_folds(history, cv, repeats, seed)
+    if repeats is None and isinstance(cv, int | np.integer):
+        repeats = _REPEATS[effort]
+    if time is not None:
+        cv, repeats = time_folds(terms, history, only_new), None
+    folds = make_folds(history, cv, repeats, seed, RACE_ROWS[effort])
+    if time is not None:
+        folds = replace(folds, text=windows_in_words(folds, terms))
     task = Task(
         places / pool.n_rows,
         len(history),
-        pool.n_rows,
         sparse.issparse(history.X),
-        pool.streamed,
+        kind_of(history.X) if features is None else None,
+        effort,
         seed,
     )
-    competing, left_out = contestants(models, task)
+    competing, left_out = contestants(models, task, features is not None)
     race = Race(
         competing,
         history,
@@ -154,27 +196,30 @@ def pick(
         default_features(history.X) if features is None else features,
         task.rate,
         forecast_budgets(pool.n_rows, places) / pool.n_rows,
-        value,
+        judged,
     )
     run_race(race, n_jobs, progress)
-    chosen, kept = choose_model(race)
-    outlook = _outlook(race, pool.n_rows, kept)
-    pipeline, problems = _refit(race, chosen, pool, places)
+    combination = combine(race, seed)
+    outlook, winner = _outlook(race, combination, pool.n_rows)
+    pipeline, problems = _refit(race, combination)
     scores = _score(pipeline, pool)
-    winner = competing[chosen].name
-    weak = _weak_points(race, outlook, winner, places, problems)
+    latest = None if time is None else max(2, (folds.first + 1) // 2)
+    plan = make_plan(terms, combination.held_out, scores, seed, latest)
+    weak = _weak_points(race, outlook, winner, places) + problems
     for text in weak:
         warnings.warn(text, UserWarning, stacklevel=2)
+    stack = pipeline[-1]
     settings = {
         "k": places,
         "seed": seed,
+        "effort": effort,
         "cv": folds.text,
         "repeats": len(folds.splits) // folds.first,
-        "scoring": "hits at the budget" if scoring is None else str(scoring),
+        "scoring": "average precision" if scoring is None else str(scoring),
         "features": str(race.features),
         "models": [model.name for model in competing],
-        "n_fits": len(race.runs) + 1,
-        "seconds": time.perf_counter() - start,
+        "n_fits": len(race.runs) + len(stack.estimators_),
+        "seconds": perf_counter() - start,
         "versions": {
             "python": platform.python_version(),
             "numpy": np.__version__,
@@ -193,11 +238,12 @@ def pick(
         model=pipeline,
         winner=winner,
         baseline=competing[0].name,
-        held_out=_held_out(race, chosen),
-        certificate=getattr(pipeline[-1], "certificate_", None),
+        held_out_rows=combination.held_out,
+        certificate=_certificate(stack),
         settings=settings,
         outlook=outlook,
-        **at_budget(places, outlook, winner, scores, left_out, places),
+        plan=plan,
+        **at_budget(places, outlook, winner, scores, left_out, places, plan),
     )
 
 
@@ -209,39 +255,71 @@ def _seed(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
 
-def _outlook(race: Race, n_candidates: int, kept: float) -> Outlook:
+def _outlook(race: Race, combination: Combination, n_candidates: int) -> tuple[Outlook, str]:
+    """Return what the folds say of every model and of the combination, and the latter's name."""
     history, folds = race.history, race.folds
     tested = np.unique(np.concatenate([test for _, test in folds.splits]))
     mass = history.mass(tested)
-    models = tuple(
+    weights = combination.head.weights
+    models = [
         Evidence(
-            model.name,
-            model.family,
-            race.met(i),
-            race.share(i, race.met(i)),
-            sum(race.runs[i, fold].seconds for fold in race.met(i)),
+            race.models[i].name,
+            race.models[i].family,
+            race.share(i),
+            float(weight),
+            race.seconds(i),
         )
-        for i, model in enumerate(race.models)
-        if len(race.met(i)) and i not in race.failed
-    )
+        for i, weight in zip(combination.members, weights, strict=True)
+    ]
+    used = [position for position, model in enumerate(models) if model.weight != 0.0]
+    if len(used) == 1:
+        # Alone it keeps its name; what is forecast is what would have been taken fold by fold.
+        models[used[0]] = replace(models[used[0]], share=combination.share)
+        winner = models[used[0]].name
+    else:
+        winner = COMBINATION
+        seconds = sum(model.seconds for model in models)
+        models.append(Evidence(winner, COMBINATION, combination.share, 1.0, seconds))
     prevalence = history.mass(tested[history.positive[tested]]) / mass
-    return Outlook(
-        models, race.rates, n_candidates, mass, prevalence, folds.weight, folds.ratio, kept
+    outlook = Outlook(
+        tuple(models), race.rates, n_candidates, mass, prevalence, folds.weight, folds.ratio
     )
+    return outlook, winner
 
 
-def _refit(
-    race: Race, chosen: int, pool: Candidates, places: int
-) -> tuple[Pipeline, tuple[str, ...]]:
-    """Fit features and winner to the whole history."""
-    history, model = race.history, race.models[chosen]
+def _refit(race: Race, combination: Combination) -> tuple[Pipeline, list[str]]:
+    """Fit features and members of weight to the whole history; say what went wrong."""
+    history, members = race.history, combination.members
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         transformer, made = fit_features(race.features, history, np.arange(len(history)))
-        known = transformer.transform(pool.whole()) if model.transductive else None
     target = history.positive.astype(int)
-    fitted, problems = fit_model(model, made, target, history.weight, known, places)
-    return Pipeline([("features", transformer), ("model", fitted)]), problems
+    names = [race.models[i].name for i in members]
+    fitted, problems = [], []
+    for i, weight in zip(members, combination.head.weights, strict=True):
+        if weight != 0.0:
+            model = race.models[i]
+            one, said = fit_model(model.name, model.final, made, target, history.weight)
+            fitted.append(one)
+            problems += [f"{model.name}, fitted to the whole history, {text}." for text in said]
+    stack = TopStack(
+        [(race.models[i].name, race.models[i].final) for i in members],
+        race.rate,
+        head=HEAD,
+        cv=race.folds.first,
+    )
+    stack.classes_ = np.array([0, 1])
+    stack.n_features_in_ = made.shape[1]
+    stack._assemble(names, fitted, combination.head, combination.threshold)
+    return Pipeline([("features", transformer), ("model", stack)]), problems
+
+
+def _certificate(stack: TopStack) -> Certificate | None:
+    """Return the certificate of the head, or of the member that is alone."""
+    if len(stack.estimators_) > 1:
+        return stack.certificate_
+    member = stack.estimators_[0][1]
+    return getattr(getattr(member, "steps", [(None, member)])[-1][1], "certificate_", None)
 
 
 def _score(pipeline: Pipeline, pool: Candidates) -> np.ndarray:
@@ -255,34 +333,7 @@ def _score(pipeline: Pipeline, pool: Candidates) -> np.ndarray:
     return np.concatenate(scores)
 
 
-def _held_out(race: Race, model: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Labels, scores and weights of every tested row, on the first fold that tests it."""
-    history = race.history
-    fresh = np.ones(len(history), dtype=bool)
-    parts = []
-    for fold, (_, test) in enumerate(race.folds.splits):
-        scores = race.runs[model, fold].scores
-        weight = np.ones(len(test)) if history.weight is None else history.weight[test]
-        order = np.argsort(-scores, kind="stable")
-        place = int(np.searchsorted(np.cumsum(weight[order]), race.rate * weight.sum()))
-        cut = scores[order[min(place, len(order) - 1)]]
-        spread = float(scores.std())
-        new = fresh[test]
-        fresh[test] = False
-        parts.append(
-            (
-                history.positive[test][new].astype(int),
-                ((scores - cut) / (spread if spread > 0.0 else 1.0))[new],
-                weight[new],
-            )
-        )
-    labels, scores, weights = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return labels, scores, weights
-
-
-def _weak_points(
-    race: Race, outlook: Outlook, winner: str, k: int, problems: tuple[str, ...]
-) -> list[str]:
+def _weak_points(race: Race, outlook: Outlook, winner: str, k: int) -> list[str]:
     """Say what makes the result weak."""
     found = [] if race.folds.note is None else [race.folds.note]
     smallest = float(race.rate * race.folds.weight.min())
@@ -297,7 +348,7 @@ def _weak_points(
             "The list is not better than one drawn at random, as far as the history can tell. "
             "Look for better features or more labelled rows."
         )
-    return found + [f"{winner}, fitted to the whole history, {text}." for text in problems]
+    return found
 
 
 def _fit_problems(race: Race) -> list[str]:

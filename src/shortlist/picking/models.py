@@ -1,4 +1,9 @@
-"""The models that :func:`shortlist.pick` compares, and the features before them."""
+"""The models that :func:`shortlist.pick` combines, each with its own features before it.
+
+A contestant is a whole estimator on rows of numbers: trees take them as they are, missing
+values included; linear and kernel models impute and scale first. What comes before all of
+them, turning a table into numbers, is :func:`default_features`.
+"""
 
 from __future__ import annotations
 
@@ -10,27 +15,34 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone, is_classifier
-from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
-from sklearn.svm import LinearSVC
+from sklearn.svm import SVC
 
-from ..top.estimators import PatMat, TopPush
-from ..transductive.estimator import TransductiveTopK
+from ..top.estimators import PatMat
 
 BASELINE = "logistic regression"
+EFFORTS = ("quick", "normal", "thorough")
 
-# Rows above which a family is left out: a kernel fit grows with the square of the rows,
-# the swap search with rows times candidates.
-_KERNEL_ROWS = 3_000
-_TRANSDUCTIVE_ROWS = 20_000
+# A kernel fit grows with the square of the rows.
+_KERNEL_ROWS = 10_000
+# Trees of a forest see at most this many rows each, drawn anew for every tree.
+_TREE_ROWS = 50_000
+# Trees in the folds, and in the model that ranks the candidates.
+_FOLD_TREES = {"quick": 100, "normal": 100, "thorough": 300}
+_FINAL_TREES = {"quick": 200, "normal": 300, "thorough": 1000}
 
 
 @dataclass(frozen=True)
 class Model:
-    """One contestant of the race.
+    """One contestant.
 
     Attributes
     ----------
@@ -39,29 +51,20 @@ class Model:
     family : str
         Contestants of a family differ in their parameters only.
     estimator : estimator
-        Unfitted.
+        Unfitted; for the folds.
+    final : estimator
+        The same for the whole history: forests grow more trees.
     """
 
     name: str
     family: str
     estimator: Any
+    final: Any
 
     @property
     def is_baseline(self) -> bool:
         """Whether the others are measured against it."""
         return self.name == BASELINE
-
-    @property
-    def transductive(self) -> bool:
-        """Whether it learns from the rows it will choose from."""
-        return isinstance(self.estimator, TransductiveTopK)
-
-    def strengthened(self, factor: float) -> Model:
-        """Return the model for a sample: the loss of fewer rows, each counted for more."""
-        if factor == 1.0 or "C" not in self.estimator.get_params(deep=False):
-            return self
-        estimator = clone(self.estimator)
-        return replace(self, estimator=estimator.set_params(C=factor * estimator.C))
 
 
 @dataclass(frozen=True)
@@ -72,92 +75,139 @@ class Task:
     ----------
     rate : float
         Budget as a share of the candidates.
-    n_rows, n_candidates : int
-        Rows of the history and candidates.
+    n_rows : int
+        Rows of the history.
     sparse : bool
         Whether the features are sparse.
-    streamed : bool
-        Whether the candidates come in blocks.
+    kind : "bits", "counts" or None
+        What the features hold, where it suggests a kernel.
+    effort : "quick", "normal" or "thorough"
+        How many settings compete.
     seed : int
         Seed of the models that draw.
     """
 
     rate: float
     n_rows: int
-    n_candidates: int
     sparse: bool
-    streamed: bool
+    kind: str | None
+    effort: str
     seed: int
 
+    @property
+    def quick(self) -> bool:
+        """Whether one setting of a family has to do."""
+        return self.effort == "quick"
 
-def _logistic(task: Task) -> Iterator[tuple[str, Any]]:
-    yield "", LogisticRegression(max_iter=1000)
-    for C in (0.001, 0.01, 0.1):
-        yield f"C={C:g}", LogisticRegression(C=C, max_iter=1000)
+    @property
+    def tau(self) -> float:
+        """Part of the list that Pat&Mat looks at: wide, because a short one is noisy."""
+        return float(np.clip(self.rate, 0.1, 0.5))
+
+    def scaled(self, estimator: Any) -> Any:
+        """Put imputation and scaling before an estimator."""
+        if self.sparse:
+            return make_pipeline(MaxAbsScaler(), estimator)
+        impute = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
+        return make_pipeline(impute, StandardScaler(), estimator)
 
 
-def _balanced(task: Task) -> Iterator[tuple[str, Any]]:
-    for C in (0.01, 1.0):
-        yield f"C={C:g}", LogisticRegression(C=C, class_weight="balanced", max_iter=1000)
+Setting = tuple[str, Any]
 
 
-def _svc(task: Task) -> Iterator[tuple[str, Any]]:
-    for C in (0.001, 0.01, 0.1):
-        yield f"C={C:g}", LinearSVC(C=C, dual=False, random_state=task.seed)
+def _logistic(task: Task) -> Iterator[Setting]:
+    yield "", task.scaled(LogisticRegression(max_iter=1000))
+    for C in (0.01,) if task.quick else (0.01, 0.1):
+        yield f"C={C:g}", task.scaled(LogisticRegression(C=C, max_iter=1000))
 
 
-def _boosting(task: Task) -> Iterator[tuple[str, Any]]:
-    for leaves in (4, 16):
+def _forest(kind: type, leaves: tuple[int, ...], task: Task) -> Iterator[Setting]:
+    # Trees of an extra-trees forest see all rows; only where they are many, each its own sample.
+    many = task.n_rows > _TREE_ROWS
+    sample = {"bootstrap": True, "max_samples": _TREE_ROWS / task.n_rows} if many else {}
+    for leaf in leaves[:1] if task.quick else leaves:
         yield (
-            f"leaves={leaves}",
+            f"leaf={leaf}",
+            kind(
+                _FOLD_TREES[task.effort],
+                min_samples_leaf=leaf,
+                random_state=task.seed,
+                **sample,
+            ),
+        )
+
+
+def _random_forest(task: Task) -> Iterator[Setting]:
+    yield from _forest(RandomForestClassifier, (1, 4), task)
+
+
+def _extra_trees(task: Task) -> Iterator[Setting]:
+    yield from _forest(ExtraTreesClassifier, (1, 4), task)
+
+
+# Leaves, trees, learning rate.
+_BOOSTED = ((15, 200, 0.05), (4, 200, 0.1), (31, 100, 0.1), (7, 300, 0.05))
+
+
+def _hist_boosting(task: Task) -> Iterator[Setting]:
+    for leaves, trees, rate in _BOOSTED[: 1 if task.quick else 2]:
+        yield (
+            f"leaves={leaves}, trees={trees}",
             HistGradientBoostingClassifier(
                 max_leaf_nodes=leaves,
-                max_iter=100,
-                learning_rate=0.1,
+                max_iter=trees,
+                learning_rate=rate,
+                max_features=0.5,
                 early_stopping=False,
                 random_state=task.seed,
             ),
         )
 
 
-def _rates(task: Task) -> list[float]:
-    """Return rates around the budget, rounded, so that names stay short."""
-    return sorted({float(f"{np.clip(factor * task.rate, 1e-3, 0.5):.1g}") for factor in (1.0, 4.0)})
+def _light_boosting(task: Task) -> Iterator[Setting]:
+    from lightgbm import LGBMClassifier
+
+    for leaves, trees, rate in _BOOSTED[:1] if task.quick else _BOOSTED:
+        yield (
+            f"leaves={leaves}, trees={trees}",
+            LGBMClassifier(
+                num_leaves=leaves,
+                n_estimators=trees,
+                learning_rate=rate,
+                colsample_bytree=0.5,
+                subsample=0.8,
+                subsample_freq=1,
+                n_jobs=1,
+                verbose=-1,
+                random_state=task.seed,
+            ),
+        )
 
 
-def _top_push(task: Task) -> Iterator[tuple[str, Any]]:
-    for k in (1, *_rates(task)):
-        for C in (0.001, 0.01, 0.1):
-            yield f"k={k:g}, C={C:g}", TopPush(k, C=C)
-
-
-def _pat_mat(task: Task) -> Iterator[tuple[str, Any]]:
-    for tau in _rates(task):
-        for C in (0.001, 0.01, 0.1):
-            yield f"tau={tau:g}, C={C:g}", PatMat(tau, C=C)
-
-
-def _top_push_rbf(task: Task) -> Iterator[tuple[str, Any]]:
-    for C in (0.1, 1.0):
-        yield f"k={_rates(task)[-1]:g}, C={C:g}", TopPush(_rates(task)[-1], C=C, kernel="rbf")
-
-
-def _pat_mat_rbf(task: Task) -> Iterator[tuple[str, Any]]:
-    for C in (0.1, 1.0):
-        yield f"tau={_rates(task)[-1]:g}, C={C:g}", PatMat(_rates(task)[-1], C=C, kernel="rbf")
-
-
-def _transductive(task: Task) -> Iterator[tuple[str, Any]]:
+def _pat_mat(task: Task) -> Iterator[Setting]:
     for C in (0.01, 0.1):
-        yield f"C={C:g}", TransductiveTopK(C=C, restarts=0, random_state=task.seed)
+        yield f"tau={task.tau:g}, C={C:g}", task.scaled(PatMat(task.tau, C=C))
 
 
-def _no_reason(task: Task) -> str | None:
+def _pat_mat_rbf(task: Task) -> Iterator[Setting]:
+    for C in (1.0,) if task.quick else (1.0, 10.0):
+        name = f"tau={task.tau:g}, C={C:g}"
+        yield name, task.scaled(PatMat(task.tau, C=C, kernel="rbf"))
+
+
+def _svc_rbf(task: Task) -> Iterator[Setting]:
+    for C in (1.0,) if task.quick else (1.0, 10.0):
+        yield f"C={C:g}", task.scaled(SVC(C=C, class_weight="balanced"))
+
+
+def _pat_mat_sets(task: Task) -> Iterator[Setting]:
+    kernel = "tanimoto" if task.kind == "bits" else "minmax"
+    for C in (1.0,) if task.quick else (1.0, 10.0):
+        yield f"{kernel}, tau={task.tau:g}, C={C:g}", PatMat(task.tau, C=C, kernel=kernel)
+
+
+def _always(task: Task) -> str | None:
     return None
-
-
-def _dense_only(task: Task) -> str | None:
-    return "takes dense features only" if task.sparse else None
 
 
 def _few_rows(task: Task) -> str | None:
@@ -166,33 +216,42 @@ def _few_rows(task: Task) -> str | None:
     return None
 
 
-def _known_candidates(task: Task) -> str | None:
-    if task.streamed:
-        return "needs all candidates at once, and they come in blocks"
-    if task.n_rows + task.n_candidates > _TRANSDUCTIVE_ROWS:
-        rows = task.n_rows + task.n_candidates
-        return f"takes too long on {rows:,} rows (limit {_TRANSDUCTIVE_ROWS:,})"
+def _bits_or_counts(task: Task) -> str | None:
+    return "for bits and counts only" if task.kind is None else _few_rows(task)
+
+
+def _with_lightgbm(task: Task) -> str | None:
+    if importlib.util.find_spec("lightgbm") is None:
+        return "LightGBM is not installed (pip install lightgbm)"
     return None
 
 
-Family = tuple[Callable[[Task], Iterator[tuple[str, Any]]], Callable[[Task], str | None]]
+def _without_lightgbm(task: Task) -> str | None:
+    if task.sparse:
+        return "takes dense features only"
+    return None if _with_lightgbm(task) else "LightGBM takes its place"
+
+
+Family = tuple[Callable[[Task], Iterator[Setting]], Callable[[Task], str | None]]
 
 # Simple and quick ones first: of equals the first is chosen.
 FAMILIES: dict[str, Family] = {
-    BASELINE: (_logistic, _no_reason),
-    "balanced logistic regression": (_balanced, _no_reason),
-    "LinearSVC": (_svc, _no_reason),
-    "TopPush": (_top_push, _no_reason),
-    "PatMat": (_pat_mat, _no_reason),
-    "TransductiveTopK": (_transductive, _known_candidates),
-    "gradient boosting": (_boosting, _dense_only),
-    "TopPush rbf": (_top_push_rbf, _few_rows),
+    BASELINE: (_logistic, _always),
+    "PatMat": (_pat_mat, _always),
+    "LightGBM": (_light_boosting, _with_lightgbm),
+    "gradient boosting": (_hist_boosting, _without_lightgbm),
+    "extra trees": (_extra_trees, _always),
+    "random forest": (_random_forest, _always),
     "PatMat rbf": (_pat_mat_rbf, _few_rows),
+    "SVC rbf": (_svc_rbf, _few_rows),
+    "PatMat of sets": (_pat_mat_sets, _bits_or_counts),
 }
 
 
-def contestants(models: Any, task: Task) -> tuple[list[Model], dict[str, str]]:
-    """Models to compare, the baseline first, and the families left out with the reason.
+def contestants(
+    models: Any, task: Task, own_features: bool = False
+) -> tuple[list[Model], dict[str, str]]:
+    """Models to combine, the baseline first, and the families left out with the reason.
 
     Parameters
     ----------
@@ -200,9 +259,17 @@ def contestants(models: Any, task: Task) -> tuple[list[Model], dict[str, str]]:
         All families, some of them, or a name and an estimator for each model.
     task : Task
         What the default grids depend on.
+    own_features : bool
+        Whether the user's models take the features as they are; otherwise they are imputed
+        and scaled for them.
     """
     if isinstance(models, Mapping):
         own = [_own(name, estimator) for name, estimator in models.items()]
+        if not own_features:
+            own = [
+                replace(m, estimator=task.scaled(m.estimator), final=task.scaled(m.final))
+                for m in own
+            ]
         if any(model.is_baseline for model in own):
             return sorted(own, key=lambda model: not model.is_baseline), {}
         return [_grid(BASELINE, task)[0], *own], {}
@@ -228,9 +295,16 @@ def contestants(models: Any, task: Task) -> tuple[list[Model], dict[str, str]]:
 
 def _grid(family: str, task: Task) -> list[Model]:
     return [
-        Model(_name(family, params), family, estimator)
+        Model(_name(family, params), family, estimator, _grown(estimator, task.effort))
         for params, estimator in FAMILIES[family][0](task)
     ]
+
+
+def _grown(estimator: Any, effort: str) -> Any:
+    """Return the estimator for the whole history."""
+    if isinstance(estimator, RandomForestClassifier | ExtraTreesClassifier):
+        return clone(estimator).set_params(n_estimators=_FINAL_TREES[effort])
+    return estimator
 
 
 def _name(family: str, params: str) -> str:
@@ -251,24 +325,33 @@ def _own(name: Any, estimator: Any) -> Model:
             f"models[{name!r}]={estimator!r} cannot rank rows: it needs fit, and "
             "decision_function or predict_proba."
         )
-    return Model(name, name, estimator)
+    return Model(name, name, estimator, estimator)
+
+
+def kind_of(X: Any) -> str | None:
+    """Say whether numeric rows hold bits or counts, mostly zero; None for anything else."""
+    if hasattr(X, "columns") or X.dtype.kind not in "biuf":
+        return None
+    values = X.data if sparse.issparse(X) else np.asarray(X)
+    filled = np.count_nonzero(values) / max(1, X.shape[0] * X.shape[1])
+    if X.shape[1] < 50 or filled > 0.5 or not np.isfinite(values).all() or (values < 0).any():
+        return None
+    if ((values == 0) | (values == 1)).all():
+        return "bits"
+    return "counts" if (values == np.floor(values)).all() else None
 
 
 def default_features(X: Any) -> Any:
-    """Unfitted transformer for rows of this kind.
+    """Unfitted transformer that makes numbers of rows of this kind.
 
-    Sparse: columns divided by their largest entry. Numbers: median imputation with
-    indicators, unit variance. Tables with other columns: skrub's ``TableVectorizer`` first.
+    Numbers stay as they are, missing ones too. Tables with other columns: skrub's
+    ``TableVectorizer``.
     """
-    if sparse.issparse(X):
-        return MaxAbsScaler()
-    numbers = (
-        SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True),
-        StandardScaler(),
-    )
-    other = other_columns(X)
+    # Scales nothing: it makes an array of numbers of any table of numbers.
+    numbers = StandardScaler(with_mean=False, with_std=False)
+    other = [] if sparse.issparse(X) else other_columns(X)
     if not other:
-        return make_pipeline(*numbers)
+        return numbers
     if importlib.util.find_spec("skrub") is None:
         raise ValueError(
             f"X has columns that are not numbers: {', '.join(map(repr, other[:5]))}"
@@ -277,7 +360,7 @@ def default_features(X: Any) -> Any:
         )
     from skrub import TableVectorizer
 
-    return make_pipeline(TableVectorizer(), *numbers)
+    return make_pipeline(TableVectorizer(), numbers)
 
 
 def other_columns(X: Any) -> list[Any]:

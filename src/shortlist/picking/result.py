@@ -12,16 +12,19 @@ from scipy import sparse
 from .._cutoff import first_k
 from .._scores import take_rows
 from ..certificate import Certificate
-from .choice import Outlook
+from .combining import HeldOut
 from .comparison import (
     Comparison,
     ExpectedHits,
     Forecast,
     compare_models,
+    expectation,
     forecast_hits,
     verdict,
 )
 from .history import as_table, check_budget
+from .outlook import Outlook
+from .plan import ExpectedGain, Plan
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -34,7 +37,7 @@ class Shortlist:
 
     .. math:: m \sum_j W_j h_j(q) \Bigm/ \sum_j W_j
 
-    less what the winner owes to being chosen.
+    where the combination that takes these rows was weighed by the other folds.
 
     Attributes
     ----------
@@ -48,6 +51,15 @@ class Shortlist:
         Row numbers of the chosen candidates, best first; ties go to the lower number.
     scores : ndarray of shape (n_candidates,)
         Score of every candidate, higher is better.
+    probability : ndarray of shape (n_candidates,)
+        Calibrated probability of every candidate to be positive.
+    expected_gain : ExpectedGain
+        ``value``, ``low``, ``high``: what the list brings, in the unit of `value` and `cost`;
+        the expected hits without them.
+    notes : list of str
+        What the terms of the list did, and what is assumed.
+    plan : Plan
+        Makes the list for any budget.
     expected_hits : ExpectedHits
         ``value``, ``low``, ``high``, ``confidence``: hits among the selected.
     comparison : Comparison
@@ -55,19 +67,21 @@ class Shortlist:
     forecast : Forecast
         Expected hits for other budgets.
     model : Pipeline
-        Features and winner, fitted to the whole history, where 1 is the positive label
-        and 0 the other.
+        Features and :class:`TopStack`, fitted to the whole history, where 1 is the positive
+        label and 0 the other. ``model[-1].weights_`` says what was combined.
     winner, baseline : str
-        Names of the chosen model and of the one it had to beat.
+        Name of what ranks the candidates, "combination" where several models do, and of the
+        yardstick.
     verdict : str
         The comparison in words. A difference is followed by half the width of its 90 %
         interval.
-    held_out : tuple of (labels, scores, weight)
-        Rows of the history with the winner's scores from the first fold that did not
-        learn from them. Scores of different folds are not comparable as they are: these
-        are in units of the fold's standard deviation, zero at the fold's cut.
+    held_out_rows : HeldOut
+        Row, fold, label, weight and log odds of the history's rows, by members and weights
+        that did not learn from them.
+    held_out : tuple of (labels, log odds, weight)
+        The same, each row once.
     certificate : Certificate or None
-        Of the winner, if it has one.
+        Of the combination's head, or of the only model, if it has one.
     settings : dict
         What was done, as plain values, so that it can be repeated; under ``"warnings"``,
         what went wrong in which fits.
@@ -83,7 +97,7 @@ class Shortlist:
     >>> from shortlist import pick
     >>> from shortlist.datasets import load_tumours
     >>> X, y = load_tumours()
-    >>> found = pick(X[:300], y[:300], X[300:], k=20, models=["TopPush"])
+    >>> found = pick(X[:300], y[:300], X[300:], k=20, models=["PatMat"])
     >>> len(found.selected), found.at(30).k, len(found.to_frame(X[300:]).columns)
     (20, 30, 33)
     >>> found.expected_hits.low <= found.expected_hits.value <= found.expected_hits.high
@@ -104,10 +118,25 @@ class Shortlist:
     winner: str
     baseline: str
     verdict: str
-    held_out: tuple[np.ndarray, np.ndarray, np.ndarray]
+    held_out_rows: HeldOut
     certificate: Certificate | None
     settings: dict[str, Any]
     outlook: Outlook
+    plan: Plan
+    expected_gain: ExpectedGain
+    notes: list[str]
+
+    @property
+    def probability(self) -> np.ndarray:
+        """Probability of every candidate to be positive, in their order."""
+        return self.plan.probability
+
+    @property
+    def held_out(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Labels, log odds and weights of the rows when they were first held out."""
+        rows = self.held_out_rows
+        once = np.unique(rows.row, return_index=True)[1]
+        return rows.positive[once].astype(int), rows.log_odds[once], rows.weight[once]
 
     def at(self, k: int | float) -> Shortlist:
         """Return the shortlist of the same model for another budget.
@@ -128,7 +157,9 @@ class Shortlist:
         left_out, chosen_for = self.comparison.left_out, self.settings["k"]
         return replace(
             self,
-            **at_budget(places, self.outlook, self.winner, self.scores, left_out, chosen_for),
+            **at_budget(
+                places, self.outlook, self.winner, self.scores, left_out, chosen_for, self.plan
+            ),
         )
 
     def to_frame(self, candidates: Any = None) -> Any:
@@ -156,9 +187,10 @@ class Shortlist:
                 dense = rows.toarray() if sparse.issparse(rows) else rows
                 columns = {f"x{j}": column for j, column in enumerate(dense.T)}
         places: dict[Any, Any] = {
-            "rank": np.arange(1, self.k + 1),
+            "rank": np.arange(1, len(self.selected) + 1),
             "row": self.selected,
             "score": self.scores[self.selected],
+            "probability": self.probability[self.selected],
         }
         if places.keys() & columns.keys():
             places = {f"list_{name}": values for name, values in places.items()}
@@ -219,6 +251,11 @@ class Shortlist:
 
         write_report(self, path, rows=rows, title=title, overwrite=overwrite)
 
+    def _repr_html_(self) -> str:
+        from .notebook import as_html
+
+        return as_html(self)
+
     def __str__(self) -> str:
         return f"{self.verdict}\n\n{self.comparison}"
 
@@ -242,15 +279,30 @@ def at_budget(
     scores: np.ndarray,
     left_out: dict[str, str],
     chosen_for: int,
+    plan: Plan,
 ) -> dict[str, Any]:
     """Return the attributes of a shortlist that depend on the budget."""
     comparison = compare_models(outlook, winner, k, left_out)
     forecast, expected = forecast_hits(outlook, winner, k)
+    if plan.decides:
+        listed = plan.at(k)
+    else:
+        gain = ExpectedGain(
+            expected.value, expected.low, expected.high, expected.confidence, expected.value
+        )
+        listed = {
+            "selected": best_first(scores, k),
+            "expected_hits": expected,
+            "expected_gain": gain,
+            "notes": [plan.assumed()],
+        }
+    said = [verdict(comparison, chosen_for), expectation(listed["expected_hits"], k)]
+    if plan.decides:
+        said = [said[1], f"By score alone, without these terms, {said[0]}"]
     return {
         "k": k,
-        "selected": best_first(scores, k),
-        "expected_hits": expected,
         "comparison": comparison,
         "forecast": forecast,
-        "verdict": verdict(comparison, expected, chosen_for),
+        "verdict": " ".join([*listed["notes"][:-1], *said, listed["notes"][-1]]),
+        **listed,
     }

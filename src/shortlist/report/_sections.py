@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..picking.comparison import COMBINATION
 from ._charts import budget_charts, density_chart, interval_strip, strip_axis
 from ._figures import Figures
 from ._html import Html, element, join
 from ._scale import rounded_around
 from ._tables import data_table, definitions, listed_rows, scrolling
-from ._words import DASH, certified, count, duration, fixed, percent, plain, sentence, signed
+from ._words import (
+    DASH,
+    certified,
+    combined,
+    count,
+    duration,
+    fixed,
+    percent,
+    plain,
+    sentence,
+    signed,
+)
 
 if TYPE_CHECKING:
     from ..picking.comparison import Entry
@@ -21,12 +34,14 @@ _SHOWN_BUDGETS = 15
 def asked(shortlist: Shortlist) -> Html:
     """Say what was given and wanted."""
     s = shortlist
-    families = dict.fromkeys(entry.family for entry in s.comparison)
+    members = [entry for entry in s.comparison if entry.family != COMBINATION]
+    families = dict.fromkeys(entry.family for entry in members)
     return definitions(
         ("Budget", f"{s.k:,} of {s.n_candidates:,} candidates ({percent(s.k / s.n_candidates)})"),
         ("Looked for", f"rows labelled “{s.positive_label}”"),
         ("History", f"{s.n_history:,} labelled rows, {s.n_positive:,.6g} of them positive"),
-        ("Compared", f"{len(s.comparison)} models of {len(families)} kinds: {', '.join(families)}"),
+        ("Tried", f"{len(members)} models of {len(families)} kinds: {', '.join(families)}"),
+        ("Combined", combined(s.comparison)),
         ("Judged by", f"{s.settings['scoring']}, {s.settings['cv']}"),
     )
 
@@ -112,14 +127,14 @@ def comparison(shortlist: Shortlist) -> Html:
     )
     complete = data_table(
         f"All {len(entries)} models",
-        ("Model", "Hits", "Interval", "To baseline", "Folds", "Time"),
+        ("Model", "Hits", "Interval", "To baseline", "Weight", "Time"),
         [
             (
                 entry.name,
                 count(entry.hits),
                 f"{count(entry.low)} to {count(entry.high)}",
                 DASH if entry.is_baseline else signed(entry.difference, entry.difference_error),
-                f"{entry.fits}",
+                DASH if entry.family == COMBINATION else percent(entry.weight),
                 duration(entry.seconds),
             )
             for entry in entries
@@ -130,9 +145,9 @@ def comparison(shortlist: Shortlist) -> Html:
         element(
             "p",
             "± is half the width of the interval of the difference, paired on the same folds. "
-            "A model replaces the baseline only if it beats it beyond this noise. Models with "
-            "fewer folds left the race early. The winner's figure here is not corrected for "
-            "being the best of many; the hits promised above are.",
+            "The combination ranks the candidates: a weighted mean of the models' log odds. Its "
+            "figure on each fold comes from weights that were found on the other folds, so it is "
+            "not flattered by the choice of the weights.",
             class_="note",
         ),
         notes("Not tried", [f"{name}: {reason}" for name, reason in found.left_out.items()]),
@@ -287,6 +302,30 @@ def certificate(shortlist: Shortlist) -> Html:
     )
 
 
+def columns(read: Sequence[Mapping[str, Any]]) -> Html:
+    """Show how the columns of the files were read."""
+    remarks = [f"{column['name']}: {note}" for column in read for note in column["notes"]]
+    return join(
+        element("p", "Decided once, from the history, and applied to the candidates as it is."),
+        notes("Worth a look", remarks),
+        data_table(
+            f"All {len(read):,} columns",
+            ("Column", "Kind", "Example", "Missing", "Different", "What was done"),
+            [
+                (
+                    column["name"],
+                    column["kind"],
+                    column["example"],
+                    f"{column['missing'] + column['unreadable']:,}",
+                    f"{column['distinct']:,}",
+                    column["done"],
+                )
+                for column in read
+            ],
+        ),
+    )
+
+
 def done(shortlist: Shortlist) -> Html:
     """List what was done, and how to do it again."""
     s, settings = shortlist, shortlist.settings
@@ -299,7 +338,7 @@ def done(shortlist: Shortlist) -> Html:
     names = {"sklearn": "scikit-learn", "python": "Python"}
     return join(
         definitions(
-            ("Chosen model", s.winner),
+            ("Ranked by", s.winner),
             ("Baseline", s.baseline),
             ("Features", settings["features"]),
             ("Validation", settings["cv"]),

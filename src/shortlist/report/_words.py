@@ -6,6 +6,7 @@ import math
 from decimal import ROUND_CEILING, Context
 
 from ..certificate import Certificate
+from ..picking.comparison import COMBINATION, Comparison
 
 DASH = "–"
 
@@ -62,6 +63,15 @@ def duration(seconds: float) -> str:
         return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest} s"
+
+
+def combined(comparison: Comparison) -> str:
+    """Say what was combined, heaviest first."""
+    used = [e for e in comparison if e.weight and e.family != COMBINATION]
+    if len(used) < 2:
+        return "nothing: one model ranks the candidates"
+    parts = sorted(used, key=lambda entry: -entry.weight)
+    return ", ".join(f"{entry.name} {percent(entry.weight)}" for entry in parts)
 
 
 def certified(certificate: Certificate | None, model: str) -> tuple[str, str]:

@@ -31,7 +31,7 @@ UNIT = 2.0**-53
 _SPARE = 10
 # Rows whose entries reach beyond the spread of the rows by this lose that many digits.
 _FAR = 100.0
-_BLOCK_BYTES, _LONG = 1 << 20, 1024
+_SLICE_BYTES, _LONG = 1 << 20, 1024
 _FEW_ROWS = 20
 
 
@@ -90,10 +90,10 @@ class Reach:
         """Return that of the rows of all parts."""
         parts = [part for part in parts if part.entries] or list(parts[:1])
         entries = max(part.entries for part in parts)
-        if all(part.lowest is not None for part in parts):
-            lowest = np.min([part.lowest for part in parts], axis=0)
-            highest = np.max([part.highest for part in parts], axis=0)
-            return cls.between(lowest, highest, entries)
+        lowest = [part.lowest for part in parts if part.lowest is not None]
+        highest = [part.highest for part in parts if part.highest is not None]
+        if len(lowest) == len(highest) == len(parts):
+            return cls.between(np.min(lowest, axis=0), np.max(highest, axis=0), entries)
         return cls(max(part.length for part in parts), entries)
 
     def centre(self) -> np.ndarray | None:
@@ -136,12 +136,12 @@ def _ranges(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
     # Several rows side by side: short ones are slow to compare one by one.
     fold = max(1, _LONG // max(1, n_features))
-    step = fold * max(1, _BLOCK_BYTES // max(1, 8 * fold * n_features))
+    step = fold * max(1, _SLICE_BYTES // max(1, 8 * fold * n_features))
     ends = []
     for start in range(0, n_rows, step):
-        block = X[start : start + step]
-        even = len(block) - len(block) % fold
-        for rows in (block[:even].reshape(-1, fold * n_features), block[even:]):
+        piece = X[start : start + step]
+        even = len(piece) - len(piece) % fold
+        for rows in (piece[:even].reshape(-1, fold * n_features), piece[even:]):
             if len(rows):
                 low = rows.min(axis=0).reshape(-1, n_features).min(axis=0)
                 ends.append((low, rows.max(axis=0).reshape(-1, n_features).max(axis=0)))

@@ -38,7 +38,7 @@ class _Dual:
     beta: np.ndarray
     w: np.ndarray
     positive_scores: np.ndarray
-    negative_scores: np.ndarray
+    ranked_scores: np.ndarray
 
     def extrapolate(self, previous: _Dual, momentum: float) -> _Dual:
         return _Dual(
@@ -49,7 +49,7 @@ class _Dual:
                     (self.beta, previous.beta),
                     (self.w, previous.w),
                     (self.positive_scores, previous.positive_scores),
-                    (self.negative_scores, previous.negative_scores),
+                    (self.ranked_scores, previous.ranked_scores),
                 )
             )
         )
@@ -70,10 +70,10 @@ def accelerated(problem: TopProblem, monitor: Monitor) -> None:
     upper = problem.loss.dual_bound(problem.c)
     zero = _Dual(
         np.zeros(len(problem.positive)),
-        np.zeros(len(problem.negative)),
+        np.zeros(len(problem.ranked)),
         np.zeros(problem.n_features),
         np.zeros(len(problem.positive)),
-        np.zeros(len(problem.negative)),
+        np.zeros(len(problem.ranked)),
     )
     previous = current = zero
     best, bound = _Best(zero, problem.value_at_zero, problem.threshold_at_zero), NO_BOUND
@@ -86,7 +86,7 @@ def accelerated(problem: TopProblem, monitor: Monitor) -> None:
             best = _better(problem, best, current)
             new = dual_bound(
                 problem, problem.reach, current.alpha, current.beta, current.w,
-                problem.negative_weight, problem.cap,
+                problem.ranked_weight, problem.cap,
             )  # fmt: skip
             bound = max(bound, new, key=lambda b: b.lower)
             if monitor.check(best.primal, bound.lower, _prover(problem, best, bound, current)):
@@ -98,7 +98,7 @@ def accelerated(problem: TopProblem, monitor: Monitor) -> None:
         next_inertia = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * inertia * inertia))
         search = current.extrapolate(previous, (inertia - 1.0) / next_inertia)
         gradient_alpha = search.positive_scores + ridge * search.alpha - 1.0
-        gradient_beta = -search.negative_scores
+        gradient_beta = -search.ranked_scores
         while True:
             alpha, beta = project_balanced(
                 search.alpha - gradient_alpha / lipschitz,
@@ -134,7 +134,7 @@ class _Best:
 
 
 def _better(problem: TopProblem, best: _Best, point: _Dual) -> _Best:
-    primal, t = problem.primal(point.w, point.positive_scores, point.negative_scores)
+    primal, t = problem.primal(point.w, point.positive_scores, point.ranked_scores)
     return _Best(point, primal, t) if primal < best.primal else best
 
 
@@ -143,10 +143,10 @@ def _prover(problem: TopProblem, best: _Best, bound: Bound, current: _Dual) -> C
 
     def prove() -> Proof:
         point = best.point
-        scores = ArrayScores(point.negative_scores, problem.negative_weight, problem.threshold)
+        scores = ArrayScores(point.ranked_scores, problem.ranked_weight, problem.threshold)
         off = scores.threshold_error(best.t)
         error = primal_error(problem, problem.reach, point.w, point.positive_scores, best.t, off)
-        top = int(problem.negative[np.argmax(current.beta)]) if current.beta.any() else -1
+        top = int(problem.ranked[np.argmax(current.beta)]) if current.beta.any() else -1
         kept = ScaledScores(scores) if point.w.any() else None
         solution = Solution(point.w, best.t, scores.largest, top, kept)
         return Proof(solution, best.primal, bound.value, error + bound.error)

@@ -83,7 +83,7 @@ class _Walk:
     def __init__(self, problem: KernelTopProblem, monitor: Monitor) -> None:
         self.problem = problem
         self.monitor = monitor
-        others = np.setdiff1d(problem.negative, problem.positive)
+        others = np.setdiff1d(problem.ranked, problem.positive)
         self.layout = Layout.of(problem, np.concatenate([problem.positive, others]))
         self.rows = WholeRows(problem.kernel, self.layout.order)
         self.prover = KernelProver(problem, self.layout, self.rows)
@@ -98,7 +98,7 @@ class _Walk:
         if start is None or not start.alpha.any() or not start.beta.any():
             start = DualPoint(
                 terms.c * rng.random(len(terms.c)),
-                terms.negative_weight * rng.random(len(terms.negative)),
+                terms.ranked_weight * rng.random(len(terms.ranked)),
             )
         alpha = np.minimum(start.alpha, alpha_bound(terms))
         beta = start.beta * float(alpha.sum() / start.beta.sum())
@@ -116,15 +116,15 @@ class _Walk:
 
     def _work(self) -> Working:
         n = len(self.layout.order)
-        every = np.arange(len(self.terms.positive)), np.arange(len(self.terms.negative))
+        every = np.arange(len(self.terms.positive)), np.arange(len(self.terms.ranked))
         return Working(np.arange(n), *every, self.rows.gram)
 
     def run(self) -> None:
         monitor, terms = self.monitor, self.terms
         monitor.accept(self.prover.zero())
-        form = terms.threshold.form(terms.negative_weight)
+        form = terms.threshold.form(terms.ranked_weight)
         seed = int(self.rng.integers(1, 2**62))
-        n_variables = len(terms.positive) + len(terms.negative)
+        n_variables = len(terms.positive) + len(terms.ranked)
         point = self._start()
         scores, work = self._score(point), self._work()
         best, dual = (evaluate(terms, point, scores), point, scores), 0.0

@@ -27,7 +27,6 @@ from ..rows.formulas import UNIT
 from ..rows.kernels import KernelMatrix
 from .kernel_problem import DualPoint, Evaluation, KernelTopProblem, Layout, alpha_bound
 from .solution import KernelSolution
-from .thresholds import TopMean
 from .working_set import fill_caps
 
 _STEP = 1024
@@ -102,7 +101,7 @@ class KernelProver:
 
     def zero(self, point: DualPoint | None = None) -> Proof:
         """Prove the zero model: its objective, and zero below it."""
-        point = point or DualPoint(np.zeros(len(self.terms.c)), np.zeros(len(self.terms.negative)))
+        point = point or DualPoint(np.zeros(len(self.terms.c)), np.zeros(len(self.terms.ranked)))
         value = self.terms.value_at_zero
         evaluation = Evaluation(value, 0.0, self.terms.threshold_at_zero, 0.0)
         return Proof(self._solution(point, evaluation, None), value, 0.0, 8.0 * UNIT * value)
@@ -151,7 +150,7 @@ class KernelProver:
         beta *= total / mass
         cap = self.terms.cap
         if cap is not None and (beta > cap * total).any():
-            ranking = np.argsort(-scores[self.terms.negative], kind="stable")
+            ranking = np.argsort(-scores[self.terms.ranked], kind="stable")
             fill_caps(beta, cap * total, ranking)
         return alpha, beta
 
@@ -207,20 +206,19 @@ class KernelProver:
 
     def _may_count(self, scores: np.ndarray, error: np.ndarray) -> np.ndarray:
         """Rows that may have a loss or count for the threshold, given the errors."""
-        terms, weight = self.terms, self.terms.negative_weight
+        terms, weight = self.terms, self.terms.ranked_weight
         near = np.zeros(len(scores), dtype=bool)
         if not np.isfinite(error).all():
-            near[terms.positive] = near[terms.negative] = True
+            near[terms.positive] = near[terms.ranked] = True
             return near
         low, high = scores - error, scores + error
-        if isinstance(terms.threshold, TopMean):
-            reach = _lowest_counted(low[terms.negative], weight, terms.threshold.k)
-        else:
-            reach = terms.threshold.value(low[terms.negative], weight) - terms.threshold.shift
-        t = terms.threshold.value(high[terms.negative], weight)
+        lowest = low[terms.ranked]
+        t = terms.threshold.value(lowest, weight)
+        reach = terms.threshold.lowest_counted(lowest, weight, t)
+        t = terms.threshold.value(high[terms.ranked], weight)
         slack = 1e-12 * (1.0 + abs(t) + abs(reach))
         near[terms.positive] = low[terms.positive] < t + 1.0 + slack
-        near[terms.negative] |= high[terms.negative] >= reach - slack
+        near[terms.ranked] |= high[terms.ranked] >= reach - slack
         return near
 
     # -- values ---------------------------------------------------------------
@@ -238,11 +236,11 @@ class KernelProver:
         squared = max(squared, 0.0)
 
         counted = self._may_count(scores, error)
-        positive, negative = scores[terms.positive], scores[terms.negative]
-        t = threshold.value(negative, terms.negative_weight)
-        inside = counted[terms.negative]
+        positive, negative = scores[terms.positive], scores[terms.ranked]
+        t = threshold.value(negative, terms.ranked_weight)
+        inside = counted[terms.ranked]
         size = float(np.abs(negative[inside]).max(initial=0.0)) + abs(t) + threshold.shift
-        t_error = float(error[terms.negative][inside].max(initial=0.0))
+        t_error = float(error[terms.ranked][inside].max(initial=0.0))
         t_error += UNIT * (np.count_nonzero(inside) + 16.0) * size
 
         violation = np.maximum(1.0 + t - positive, 0.0)
@@ -257,7 +255,7 @@ class KernelProver:
         primal = 0.5 * squared + loss
         rounding = 0.5 * squared_error + loss_error
 
-        penalty = threshold.penalty(point.beta, terms.negative_weight)
+        penalty = threshold.penalty(point.beta, terms.ranked_weight)
         ray = terms.dual_along_ray(point.alpha, squared, penalty)
         if np.isfinite(ray.scale):
             rounding += self._dual_error(point, ray.scale, penalty, squared, squared_error)
@@ -283,11 +281,11 @@ class KernelProver:
         moved = abs(math.fsum(point.alpha) - math.fsum(point.beta)) + UNIT * total
         if terms.cap is not None:
             moved += 2.0 * float(np.maximum(point.beta - terms.cap * total, 0.0).sum())
-        lightest = float(terms.negative_weight.min())
+        lightest = float(terms.ranked_weight.min())
         per_unit = threshold.price / (math.sqrt(lightest) if terms.loss.power == 2 else lightest)
         bounds = self._known(wide=True)
         assert bounds is not None
-        shift = moved * float(bounds[0][terms.negative].max())
+        shift = moved * float(bounds[0][terms.ranked].max())
         norm = math.sqrt(squared + squared_error)
         linear = unit * (2.0 * total * (1.0 + threshold.shift) + abs(penalty))
         linear += moved * (per_unit + threshold.shift)
@@ -306,13 +304,6 @@ class KernelProver:
             all_scores = np.zeros(self.problem.kernel.n_rows)
             all_scores[self.layout.order] = scores
         return KernelSolution.of(self.problem, given, evaluation, all_scores)
-
-
-def _lowest_counted(scores: np.ndarray, weight: np.ndarray, k: float) -> float:
-    order = np.argsort(-scores, kind="stable")
-    # Rounding of the sum of weights must not leave out the last row.
-    at = int(np.searchsorted(np.cumsum(weight[order]), k * (1.0 + 1e-9)))
-    return float(scores[order[min(at, len(order) - 1)]])
 
 
 def wide_scores(

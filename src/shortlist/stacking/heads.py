@@ -1,0 +1,222 @@
+r"""From held-out scores of several members to one score, in log odds.
+
+Three steps, none of which looks at the batch it scores, so that a row's score is its own:
+
+1. *Calibrate*: one logistic regression a member turns its score :math:`s_j` into log odds
+   :math:`\ell_j = a_j s_j + b_j`, with :math:`a_j \ge 0`.
+2. *Weigh*: :math:`c = \sum_j w_j \ell_j`, with the weights of a head.
+3. *Calibrate* the sum in the same way, because the mean of log odds is too timid.
+
+Heads. ``"greedy"``: selection with replacement. Start from nothing; twenty times add the
+member that raises the average precision of the sum most, and go back to the best round; a
+member's weight is how often it was added. Done on five random parts of the rows, and
+averaged: what was taken by luck in one part is outvoted. ``"patmat"``: the convex problem of
+:class:`shortlist.PatMat` on the log odds, in coordinates that shrink towards their mean,
+
+.. math:: z = (B \bar\ell,\ \ell_1 - \bar\ell,\ \dots,\ \ell_M - \bar\ell)
+
+where a large B makes the plain mean nearly free and every departure from it cost. Its
+certificate is that of the head. ``"mean"``: equal weights. ``"both"``: the mean of the first
+two.
+
+References
+----------
+R. Caruana, A. Niculescu-Mizil, G. Crew, A. Ksikes, "Ensemble selection from libraries of
+models", ICML 2004.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.linear_model import LogisticRegression
+
+from .._scores import positive_scores
+from ..certificate import Certificate
+from ..top.estimators import PatMat
+
+HEADS = ("greedy", "patmat", "both", "mean")
+
+ROUNDS = 20
+BAGS = 5
+PART = 0.6
+# More rows than these do not change which member is best.
+_BAG_ROWS = 20_000
+# Probabilities of 0 and 1 are finite log odds, and no two different ones tie.
+SOFT = 0.002
+# Log odds per standard deviation of a score that tells nothing.
+_LEAST_SLOPE = 1e-3
+# How much cheaper the plain mean is than a departure from it, and the price of the loss.
+_MEAN = 10.0
+_HEAD_C = 0.1
+# Pat&Mat looks at least at this part of the list: shorter ones are noise.
+_HEAD_TAU = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class Head:
+    """A fitted combiner.
+
+    Attributes
+    ----------
+    slopes, intercepts : ndarray of shape (n_members,)
+        Calibration of each member.
+    weights : ndarray of shape (n_members,)
+        Weight of each member's log odds.
+    slope, intercept : float
+        Calibration of the sum.
+    certificate : Certificate or None
+        Of the Pat&Mat head.
+    """
+
+    slopes: np.ndarray
+    intercepts: np.ndarray
+    weights: np.ndarray
+    slope: float
+    intercept: float
+    certificate: Certificate | None = None
+
+    def log_odds(self, scores: np.ndarray) -> np.ndarray:
+        """Combine the members' scores, of shape (n_rows, n_members)."""
+        used = self.weights != 0.0
+        calibrated = scores[:, used] * self.slopes[used] + self.intercepts[used]
+        return self.slope * (calibrated @ self.weights[used]) + self.intercept
+
+
+def member_scores(estimator: Any, X: Any, pos_label: Any) -> np.ndarray:
+    """Scores of a fitted member; probabilities as softened log odds."""
+    scores = positive_scores(estimator, X, pos_label)
+    if is_classifier(estimator) and not hasattr(estimator, "decision_function"):
+        soft = (scores + SOFT) / (1.0 + 2.0 * SOFT)
+        return np.asarray(np.log(soft) - np.log1p(-soft))
+    return scores
+
+
+def fit_head(
+    scores: np.ndarray,
+    positive: np.ndarray,
+    weight: np.ndarray | None,
+    *,
+    head: str,
+    budget: float,
+    seed: int,
+) -> Head:
+    """Fit a combiner to held-out scores of shape (n_rows, n_members)."""
+    slopes, intercepts = np.empty(scores.shape[1]), np.empty(scores.shape[1])
+    for j, column in enumerate(scores.T):
+        slopes[j], intercepts[j] = calibrate(column, positive, weight)
+    calibrated = scores * slopes + intercepts
+    certificate = None
+    if head == "mean":
+        weights = np.full(scores.shape[1], 1.0 / scores.shape[1])
+    elif head == "greedy":
+        weights = greedy_weights(calibrated, positive, weight, seed)
+    else:
+        weights, certificate = patmat_weights(calibrated, positive, weight, budget)
+        if head == "both":
+            weights = 0.5 * weights + 0.5 * greedy_weights(calibrated, positive, weight, seed)
+    slope, intercept = calibrate(calibrated @ weights, positive, weight)
+    return Head(slopes, intercepts, weights, slope, intercept, certificate)
+
+
+def calibrate(
+    scores: np.ndarray, positive: np.ndarray, weight: np.ndarray | None
+) -> tuple[float, float]:
+    """Slope and intercept that turn scores into log odds.
+
+    The slope is positive wherever the scores differ: a member that ranks no better than
+    chance says next to nothing, but still ranks.
+    """
+    share = float(np.average(positive, weights=weight))
+    centre = float(np.average(scores, weights=weight))
+    spread = float(np.sqrt(np.average((scores - centre) ** 2, weights=weight)))
+    prior = float(np.log(share) - np.log1p(-share))
+    if not spread > 1e-12 * max(1.0, abs(centre)):
+        return 0.0, prior
+    fitted = LogisticRegression(max_iter=1000)
+    fitted.fit(((scores - centre) / spread)[:, None], positive, sample_weight=weight)
+    steep = float(fitted.coef_[0, 0])
+    if steep < _LEAST_SLOPE:
+        return _LEAST_SLOPE / spread, prior - _LEAST_SLOPE / spread * centre
+    return steep / spread, float(fitted.intercept_[0]) - steep / spread * centre
+
+
+def average_precisions(
+    scores: np.ndarray, positive: np.ndarray, weight: np.ndarray | None
+) -> np.ndarray:
+    """Average precision of each row of `scores`; ties in the order of the columns."""
+    order = np.argsort(-scores, axis=1, kind="stable")
+    hit = positive[order].astype(float)
+    if weight is None:
+        found = np.cumsum(hit, axis=1)
+        precision = found / np.arange(1.0, scores.shape[1] + 1.0)
+    else:
+        mass = weight[order]
+        hit *= mass
+        found = np.cumsum(hit, axis=1)
+        precision = found / np.cumsum(mass, axis=1)
+    return np.asarray(np.sum(hit * precision, axis=1) / found[:, -1])
+
+
+def greedy_selection(
+    scores: np.ndarray, positive: np.ndarray, weight: np.ndarray | None, rounds: int
+) -> np.ndarray:
+    """Weights of a selection with replacement, by average precision.
+
+    Of equal members the first is taken, and of all rounds the best is kept, the first of
+    equals: a member that says nothing adds nothing.
+    """
+    columns = np.ascontiguousarray(scores.T)
+    total, chosen = np.zeros(len(scores)), np.zeros(len(columns))
+    kept, most = chosen, -np.inf
+    for _ in range(rounds):
+        reached = average_precisions(total + columns, positive, weight)
+        best = int(np.argmax(reached))
+        total = total + columns[best]
+        chosen[best] += 1.0
+        if reached[best] > most:
+            kept, most = chosen / chosen.sum(), reached[best]
+    return kept
+
+
+def greedy_weights(
+    scores: np.ndarray, positive: np.ndarray, weight: np.ndarray | None, seed: int
+) -> np.ndarray:
+    """Weights of the greedy head: the mean over selections on random parts of the rows."""
+    if scores.shape[1] == 1:
+        return np.ones(1)
+    rng = np.random.default_rng(seed)
+    size = min(_BAG_ROWS, max(2, round(PART * len(scores))))
+    found = []
+    for _ in range(BAGS):
+        rows = rng.permutation(len(scores))[:size]
+        if not positive[rows].any():
+            rows = np.append(rows, rng.choice(np.flatnonzero(positive)))
+        part = None if weight is None else weight[rows]
+        found.append(greedy_selection(scores[rows], positive[rows], part, ROUNDS))
+    return np.asarray(np.mean(found, axis=0))
+
+
+def patmat_weights(
+    scores: np.ndarray, positive: np.ndarray, weight: np.ndarray | None, budget: float
+) -> tuple[np.ndarray, Certificate]:
+    """Weights of the Pat&Mat head, summing to one, and its certificate."""
+    mean = scores.mean(axis=1)
+    Z = np.column_stack([_MEAN * mean, scores - mean[:, None]])
+    # The price is per row: as much for the departures on a long history as on a short one.
+    model = PatMat(max(_HEAD_TAU, budget), C=_HEAD_C)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(Z, positive.astype(int), sample_weight=weight)
+    raw = np.ravel(model.coef_)
+    weights = raw[1:] + (_MEAN * raw[0] - raw[1:].sum()) / scores.shape[1]
+    size = weights.sum()
+    if not size > 1e-12:
+        weights = np.full(scores.shape[1], 1.0 / scores.shape[1])
+    else:
+        weights = weights / size
+    return weights, model.certificate_

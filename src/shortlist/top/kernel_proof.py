@@ -104,7 +104,7 @@ class KernelProver:
         point = point or DualPoint(np.zeros(len(self.terms.c)), np.zeros(len(self.terms.ranked)))
         value = self.terms.value_at_zero
         evaluation = Evaluation(value, 0.0, self.terms.threshold_at_zero, 0.0)
-        return Proof(self._solution(point, evaluation, None), value, 0.0, 8.0 * UNIT * value)
+        return Proof(self._solution(point, evaluation, None), value, 0.0)
 
     def cost(self, coefficients: np.ndarray) -> float:
         """Seconds that the proof of these coefficients will take, roughly."""

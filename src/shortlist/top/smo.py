@@ -474,9 +474,10 @@ class _Rounds:
     def _prove(self) -> Proof:
         """Prove the best point; and the present one's dual, where that is what lacks."""
         best, prover, monitor = self.best, self.prover, self.monitor
-        assert best.point is not None
-        assert best.scores is not None
-        self.proved = prover(best.point.alpha, best.point.beta, best.scores)
+        # Where nothing finite has been seen since a restart, the present point will do.
+        point, scores = best.point or self.point, best.scores
+        scores = self.scores if scores is None else scores
+        self.proved = prover(point.alpha, point.beta, scores)
         proof = self.proved.proof
         lacks = proof.primal - proof.dual > monitor.tol * proof.primal
         if lacks and best.evaluation.dual < best.dual and self._affordable():

@@ -132,11 +132,11 @@ class KernelProver:
         alpha, beta = self._feasible(alpha, beta, scores)
         point = DualPoint(alpha, beta)
         c = point.coefficients(terms, len(self.layout.order))
-        if not c.any():
+        scores, error = self._scores(c) if c.any() else (np.zeros(len(c)), np.zeros(len(c)))
+        if not c.any() or not np.isfinite(scores).all() or not np.isfinite(error).all():
             proof = self.zero(point)
             evaluation = Evaluation(proof.primal, 0.0, terms.threshold_at_zero, 0.0)
             return Proved(proof, point, None, evaluation)
-        scores, error = self._scores(c)
         return self._prove(point, c, scores, error)
 
     def _feasible(

@@ -335,7 +335,7 @@ class _Rounds:
             if progress.count % 10 == 5:
                 self._rescore()  # running sums drift
         total = float(self.point.alpha.sum())
-        if not total > 0.0 or not self.point.beta.any():
+        if not total > 0.0 or not self.point.beta.any() or not np.isfinite(self.scores).all():
             return False
         goal = max(0.1 * self.best.gap, 0.5 * tol * self.best.evaluation.primal)
         # Kernel rows are dear where they are not kept: each set of rows is solved well.

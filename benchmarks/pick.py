@@ -165,7 +165,7 @@ def forecasts(split: Split) -> list[tuple[float, float, float, float, float]]:
         mass, share = float(len(split.y)), float(split.y.mean())
         evidence = Evidence("", "", made.share, 1.0, 0.0)
         outlook = Outlook(
-            (evidence,), rates, size, mass, share, race.folds.weight, race.folds.ratio
+            (evidence,), rates, size, mass, share, race.folds.weight, race.folds.ratio, 5
         )
         value, low, high = outlook.hits(evidence, k)
         scores = made.head.log_odds(split.listed)

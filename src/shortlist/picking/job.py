@@ -247,7 +247,14 @@ def _outlook(race: Race, combination: Combination, n_candidates: int) -> tuple[O
         models.append(Evidence(winner, COMBINATION, combination.share, 1.0, seconds))
     prevalence = history.mass(tested[history.positive[tested]]) / mass
     outlook = Outlook(
-        tuple(models), race.rates, n_candidates, mass, prevalence, folds.weight, folds.ratio
+        tuple(models),
+        race.rates,
+        n_candidates,
+        mass,
+        prevalence,
+        folds.weight,
+        folds.ratio,
+        folds.first if folds.at_random else 0,
     )
     return outlook, winner
 

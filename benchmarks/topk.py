@@ -106,8 +106,8 @@ def against_liblinear(names: tuple[str, ...], summary: Summary) -> None:
             mine = seconds(ours, X, y)
             ratios.append(mine / theirs)
             print(
-                f"{name:<15}{C:>6}{theirs:>11.2f}{goal:>13.6f}{mine:>9.2f}"
-                f"{ours.certificate_.primal:>13.6f}{ratios[-1]:>8.2f}",
+                f"{name:<15}{C:>6}{theirs:>11.2f}{goal:>13.6g}{mine:>9.2f}"
+                f"{ours.certificate_.primal:>13.6g}{ratios[-1]:>8.2f}",
                 flush=True,
             )
     print(
@@ -132,7 +132,7 @@ def crammer_singer(X: Any, y: np.ndarray, W: np.ndarray, C: float) -> float:
     rows = np.arange(len(y))
     margins = 1.0 + scores - scores[rows, y][:, None]
     margins[rows, y] = 0.0
-    return 0.5 * float(np.vdot(W, W)) / (C * len(y)) + float(margins.max(axis=1).mean())
+    return 0.5 * float(np.vdot(W, W)) + C * float(margins.max(axis=1).sum())
 
 
 def accuracies() -> None:

@@ -24,12 +24,12 @@ from benchmarks.data import BUNDLED, folder, load_binary
 from benchmarks.summary import Summary, parser_of
 from shortlist.certificate import Monitor
 from shortlist.rows.operators import as_rows
-from shortlist.top.solution import Solution
 from shortlist.transductive.allowed_set import AllowedSet, thresholded
 from shortlist.transductive.feasible_direction import feasible_direction
 from shortlist.transductive.mip import branch_and_bound
 from shortlist.transductive.problem import BudgetedSVM
-from shortlist.transductive.swap import swap
+from shortlist.transductive.solution import Solution
+from shortlist.transductive.swap import search
 
 SMALL = ("ionosphere", "sonar", "diabetes")
 LARGE = ("splice", "spambase")
@@ -83,13 +83,18 @@ def measure(half: Half, run: Callable[[BudgetedSVM, Monitor], Solution]) -> Outc
     wall, cpu = time.perf_counter(), time.process_time()
     found = run(problem, monitor)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    scores = half.candidates @ found.w - found.threshold
+    scores = half.candidates @ found.w + found.intercept
     if int((scores > 0.0).sum()) > half.k:
         raise AssertionError("a method broke the budget")
     best = np.argsort(-scores, kind="stable")[: half.k]
     loss = float(np.maximum(1.0 - half.truth * scores, 0.0).sum())
     precision = float((half.truth[best] > 0.0).mean())
     return Outcome(found.primal, loss, precision, wall, cpu, monitor.dual)
+
+
+def descend(problem: BudgetedSVM, monitor: Monitor) -> Solution:
+    feasible_direction(problem, monitor)
+    return monitor.conclude()[0]
 
 
 def cold(limit: float) -> Callable[[BudgetedSVM, Monitor], Solution]:
@@ -125,12 +130,12 @@ def compare(
             def keep(
                 problem: BudgetedSVM, monitor: Monitor, kept: list[Solution] = kept
             ) -> Solution:
-                kept.append(swap(problem, monitor, RESTARTS, 0))
+                kept.append(search(problem, monitor, RESTARTS, 0))
                 return kept[0]
 
             row = [
                 measure(half, lambda problem, _: thresholded(problem, AllowedSet(problem))),
-                measure(half, feasible_direction),
+                measure(half, descend),
                 measure(half, keep),
                 measure(half, cold(limit)),
             ]
@@ -204,7 +209,7 @@ def large(names: tuple[str, ...], seeds: int, page: Summary) -> None:
                 for _ in range(3)
             )
             start = measure(half, lambda problem, _: thresholded(problem, AllowedSet(problem)))
-            ours = measure(half, lambda problem, monitor: swap(problem, monitor, RESTARTS, 0))
+            ours = measure(half, lambda problem, monitor: search(problem, monitor, RESTARTS, 0))
             began = time.process_time()
             SVC(kernel="linear", C=1.0).fit(half.X, half.y)
             svc = time.process_time() - began

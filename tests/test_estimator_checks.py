@@ -11,7 +11,7 @@ from shortlist import RankSVM, TopPush, TransductiveTopK
         TopPush(k=0.3, loss="hinge"),
         TopPush(k=2, C=10.0),
         TransductiveTopK(),
-        TransductiveTopK(k=3, method="feasible_direction"),
+        TransductiveTopK(k=3, solver="feasible_direction"),
         RankSVM(),
         RankSVM(loss="squared_hinge", kernel="rbf"),
         RankSVM(solver="fw", tol=1e-2, max_rank_distance=2),

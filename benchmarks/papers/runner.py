@@ -189,10 +189,14 @@ class Clock:
         CPU seconds allowed.
     enough : callable or None
         A check to whether it is good enough to stop.
+    unit : float
+        What primal and dual are divided by, before `enough` sees them: papers that state the
+        objective in another unit.
     """
 
     limit: float = float("inf")
     enough: Callable[[Check], bool] | None = None
+    unit: float = 1.0
     checks: list[Check] = field(default_factory=list)
     _start: float | None = None
 
@@ -204,8 +208,9 @@ class Clock:
     def __call__(self, check: Check) -> bool:
         """Note a check; true means stop."""
         seconds = time.process_time() - (self._start or 0.0)
-        self.checks.append(Check(seconds, check.iteration, check.primal, check.dual))
-        return seconds > self.limit or (self.enough is not None and self.enough(check))
+        noted = Check(seconds, check.iteration, check.primal / self.unit, check.dual / self.unit)
+        self.checks.append(noted)
+        return seconds > self.limit or (self.enough is not None and self.enough(noted))
 
     def records(self, most: int = 60) -> Iterator[Record]:
         """Primal and dual at a few checks, evenly spaced on a logarithmic axis."""

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import math
+import sys
+import warnings
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_array
 
+from ._positive import plain_positive
+from ._scores import label_index
+
+_PACKAGE = __name__.partition(".")[0]
 # 0.07 * 100 is 7.000000000000001: products this close to a whole number are that number.
 ROUNDING = 1e-12
 
@@ -77,7 +83,7 @@ def check_weight(sample_weight: Any, n_rows: int, *, some: bool = False) -> np.n
 def check_k(k: Any) -> int | float:
     """Return a list length: a count of at least 1, or a fraction in (0, 1)."""
     if not isinstance(k, bool | np.bool_):
-        if isinstance(k, Integral) and k >= 1:
+        if isinstance(k, Integral) and int(k) >= 1:
             return int(k)
         if isinstance(k, Real) and not isinstance(k, Integral) and 0 < float(k) < 1:
             return float(k)
@@ -124,6 +130,56 @@ def check_two_classes(estimator: Any, classes: np.ndarray, kind: str = "multicla
             f"y holds one class only ({found}): {type(estimator).__name__} needs "
             "positive and negative rows."
         )
+
+
+def positive_last(classes: np.ndarray, pos_label: Any) -> np.ndarray:
+    """Return two labels in the order (other, positive), see :func:`positive_index`."""
+    return classes if positive_index(classes, pos_label) == 1 else classes[::-1]
+
+
+def positive_index(classes: np.ndarray, pos_label: Any, *, refuse: bool = False) -> int:
+    """Position of the positive one of two labels.
+
+    Labels that explain themselves (0/1, -1/1, no/yes, false/true) need no `pos_label`. Of two
+    numbers the larger is positive. Of two strings it is the last in order, as everywhere in
+    scikit-learn, and a warning says which one that is.
+
+    Parameters
+    ----------
+    classes : ndarray of shape (2,)
+        The labels, in order.
+    pos_label : label or None
+        The positive one, if the user has said.
+    refuse : bool, default=False
+        Whether labels that do not explain themselves are an error.
+    """
+    if pos_label is not None:
+        return label_index(classes, pos_label)
+    place = plain_positive(classes.tolist())
+    if place is not None:
+        return place
+    first, last = classes.tolist()
+    if refuse:
+        raise ValueError(
+            f"y holds {first!r} and {last!r}, which do not say what you look for; add "
+            f"pos_label={first!r} or pos_label={last!r}."
+        )
+    if isinstance(last, str):
+        warnings.warn(
+            f"Of the labels {first!r} and {last!r}, {last!r} is pushed to the top, because it "
+            f"comes last in order. Pass pos_label={last!r} to confirm, or pos_label={first!r}.",
+            UserWarning,
+            stacklevel=outside(),
+        )
+    return 1
+
+
+def outside() -> int:
+    """Return the stack level of the first caller that is not part of the package."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_PACKAGE):
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def check_both_count(sizes: tuple[float, float], classes: np.ndarray) -> None:

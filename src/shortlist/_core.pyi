@@ -1,11 +1,36 @@
-"""Compiled loops. Arrays are C-contiguous; ``out`` arguments are written in place."""
+"""Compiled loops. Arrays are C-contiguous; ``out`` arguments are written in place.
+
+Sizes and indices are checked: a wrong one is a ``ValueError`` that names the argument. What
+is written, matrices and indices must have the right type, or it is a ``TypeError``. Long
+loops handle signals as they run, and those of solvers keep the deadline.
+"""
 
 import numpy as np
 
+def set_deadline(seconds: float | None) -> None:
+    """Let the solvers' loops of this thread end early after `seconds`; None for no deadline.
+
+    They then return as if their limit of steps had been reached. Sums are never cut short.
+    """
+
+def late() -> bool:
+    """Whether the deadline of this thread has passed."""
+
+def check_csr(start: np.ndarray, column: np.ndarray, value: np.ndarray, n_columns: int) -> None:
+    """Refuse CSR arrays that point outside the matrix."""
+
 def csr_scores(
-    start: np.ndarray, column: np.ndarray, value: np.ndarray, w: np.ndarray, out: np.ndarray
+    start: np.ndarray,
+    column: np.ndarray,
+    value: np.ndarray,
+    w: np.ndarray,
+    out: np.ndarray,
+    checked: int = 0,
 ) -> None:
-    """Write the product of every row with `w`."""
+    """Write the product of every row with `w`.
+
+    `checked` is the width of the matrix where a call without it has looked at every column.
+    """
 
 def dense_scores(rows: np.ndarray, w: np.ndarray, out: np.ndarray) -> None:
     """Write the product of every float32 row with `w`."""
@@ -22,9 +47,14 @@ def cell_moments(
     """Add number, weight and moments about the lower edge of the scores in every cell."""
 
 def csr_combine(
-    start: np.ndarray, column: np.ndarray, value: np.ndarray, v: np.ndarray, out: np.ndarray
+    start: np.ndarray,
+    column: np.ndarray,
+    value: np.ndarray,
+    v: np.ndarray,
+    out: np.ndarray,
+    checked: int = 0,
 ) -> None:
-    """Add the sum of the rows weighted by `v`."""
+    """Add the sum of the rows weighted by `v`; `checked` as in :func:`csr_scores`."""
 
 def csr_gram(
     start: np.ndarray, column: np.ndarray, value: np.ndarray, v: np.ndarray, out: np.ndarray
@@ -58,7 +88,10 @@ def pair_steps(
     max_steps: int,
     seed: int = 0,
 ) -> int:
-    """Take pair steps in place until none violates by `eps`; a seed takes random pairs."""
+    """Take pair steps in place until none violates by `eps`; a seed takes random pairs.
+
+    Returns their number.
+    """
 
 def add_rows(
     rows: np.ndarray, slots: np.ndarray, coefficients: np.ndarray, out: np.ndarray
@@ -178,6 +211,29 @@ def topk_block(
 ) -> None:
     """Solve one block exactly."""
 
+def topk_losses(
+    rho: np.ndarray,
+    pseudo: bool,
+    z: np.ndarray,
+    y: np.ndarray,
+    c: np.ndarray,
+    ridge: np.ndarray,
+    slack: np.ndarray,
+    out: np.ndarray,
+) -> None:
+    """Write the losses at the scores `z`, other classes raised by `slack`; overwrites `z`."""
+
+def topk_feasible(
+    rho: np.ndarray,
+    n_classes: int,
+    pseudo: bool,
+    c: np.ndarray,
+    start: np.ndarray,
+    beta: np.ndarray,
+    missing: np.ndarray,
+) -> None:
+    """Move dual variables into their domain; `missing` bounds what rounding leaves."""
+
 class TopKDual:
     """Dual variables of the top-k problems, a few entries per row."""
 
@@ -287,3 +343,9 @@ class TopKDual:
 
     def read(self, label: np.ndarray, value: np.ndarray) -> None:
         """Write the entries of all rows."""
+
+    def count_proposed(self, start: np.ndarray) -> None:
+        """Write where the proposed entries of each row start."""
+
+    def read_proposed(self, label: np.ndarray, value: np.ndarray) -> None:
+        """Write the proposed entries."""

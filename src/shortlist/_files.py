@@ -16,8 +16,10 @@ PIPE = "-"
 class Outputs:
     """Files that appear together, when all of them are complete.
 
-    Every file is written under another name in its own folder and renamed at the end;
-    a failure or an interrupt leaves neither a new nor a changed file.
+    Every file is written under another name in its own folder and renamed at the end, in the
+    order given; a failure or an interrupt leaves neither a new nor a changed file. Should the
+    process be killed between two renames, the last file is still missing or old: name the one
+    last that others wait for. A replaced file keeps its rights, and a link its target.
 
     Parameters
     ----------
@@ -47,22 +49,25 @@ class Outputs:
     def __init__(self, *paths: str, force: bool = False) -> None:
         self._force = force
         self._temporary: dict[str, Path] = {}
+        # A link is followed: its target is what is written.
+        self._targets = {path: Path(os.path.realpath(path)) for path in paths if path != PIPE}
         seen: set[Path] = set()
-        for path in paths:
-            if path == PIPE:
-                continue
-            self._check(Path(path))
-            if Path(path).resolve() in seen:
+        for path, target in self._targets.items():
+            self._check(path, target)
+            if target in seen:
                 raise FileExistsError(f"{path} is named twice; give every output its own file.")
-            seen.add(Path(path).resolve())
+            seen.add(target)
+        if len(self._targets) + paths.count(PIPE) < len(paths):
+            twice = next(path for path in paths if paths.count(path) > 1)
+            raise FileExistsError(f"{twice} is named twice; give every output its own file.")
         self._paths = paths
 
-    def _check(self, path: Path) -> None:
-        if path.is_dir():
+    def _check(self, path: str, target: Path) -> None:
+        if target.is_dir():
             raise IsADirectoryError(f"{path} is a folder; name a file in it.")
-        if path.exists() and not self._force:
+        if target.exists() and not self._force:
             raise FileExistsError(f"{path} exists; add --force to replace it.")
-        folder = path.parent
+        folder = target.parent
         if not folder.is_dir():
             raise FileNotFoundError(f"the folder {folder} of {path} does not exist; create it.")
         if not os.access(folder, os.W_OK):
@@ -93,39 +98,93 @@ class Outputs:
         finally:
             self._discard()
 
-    @staticmethod
-    def _reserve(path: str) -> Path:
-        target = Path(path)
-        folder = None if path == PIPE else target.parent
+    def _reserve(self, path: str) -> Path:
+        target = self._targets.get(path)
         # The ending stays: it says which format to write.
         handle, name = tempfile.mkstemp(
-            prefix=".shortlist-", suffix=".csv" if path == PIPE else target.suffix, dir=folder
+            prefix=".shortlist-",
+            suffix=".csv" if target is None else target.suffix,
+            dir=None if target is None else target.parent,
         )
         os.close(handle)
         return Path(name)
 
     def _publish(self) -> None:
-        for path in self._temporary:
-            if path != PIPE:
-                self._check(Path(path))
-        for path, temporary in self._temporary.items():
-            if path == PIPE:
-                with temporary.open("rb") as content:
-                    for piece in iter(lambda: content.read(1 << 20), b""):
-                        sys.stdout.buffer.write(piece)
-                sys.stdout.buffer.flush()
-        for path, temporary in self._temporary.items():
-            if path != PIPE:
-                # mkstemp makes files private; an output gets the user's usual rights.
-                mask = os.umask(0)
-                os.umask(mask)
-                temporary.chmod(0o666 & ~mask)
-                os.replace(temporary, path)
+        if PIPE in self._temporary:
+            with self._temporary[PIPE].open("rb") as content:
+                for piece in iter(lambda: content.read(1 << 20), b""):
+                    sys.stdout.buffer.write(piece)
+            sys.stdout.buffer.flush()
+        # Under a lock, so that the files of two processes do not mix.
+        with _locked({target.parent for target in self._targets.values()}):
+            for path, target in self._targets.items():
+                self._check(path, target)
+            undo: list[tuple[Path, Path | None]] = []
+            try:
+                for path, target in self._targets.items():
+                    undo.append((target, self._put(path, self._temporary[path], target)))
+            except BaseException:
+                for target, before in reversed(undo):
+                    if before is None:
+                        target.unlink(missing_ok=True)
+                    else:
+                        os.replace(before, target)
+                raise
+            for _, before in undo:
+                if before is not None:
+                    before.unlink(missing_ok=True)
+
+    def _put(self, path: str, temporary: Path, target: Path) -> Path | None:
+        """Move a file to its place; return where the one is that was there before."""
+        if target.exists() and self._force:
+            # A replaced file keeps its rights.
+            temporary.chmod(target.stat().st_mode & 0o7777)
+            before = temporary.with_name(f"{temporary.name}-before")
+            try:
+                os.link(target, before)
+            except OSError:
+                # Where files have no second name, what was there cannot be brought back.
+                os.replace(temporary, target)
+                return None
+            os.replace(temporary, target)
+            return before
+        # mkstemp makes files private; an output gets the user's usual rights.
+        mask = os.umask(0)
+        os.umask(mask)
+        temporary.chmod(0o666 & ~mask)
+        try:
+            # Unlike a rename, a second name is refused where the first exists.
+            os.link(temporary, target)
+        except FileExistsError:
+            raise FileExistsError(f"{path} exists; add --force to replace it.") from None
+        except OSError:
+            os.replace(temporary, target)
+        return None
 
     def _discard(self) -> None:
         for temporary in self._temporary.values():
             with contextlib.suppress(FileNotFoundError):
                 temporary.unlink()
+
+
+@contextlib.contextmanager
+def _locked(folders: set[Path]) -> Iterator[None]:
+    """Hold a lock on folders, where the system has such; always in one order."""
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    with contextlib.ExitStack() as stack:
+        for folder in sorted(folders):
+            try:
+                handle = os.open(folder, os.O_RDONLY)
+            except OSError:
+                continue
+            stack.callback(os.close, handle)
+            with contextlib.suppress(OSError):
+                fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
 
 
 def free_names(*names: str) -> list[str]:

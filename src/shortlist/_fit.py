@@ -8,26 +8,31 @@ from __future__ import annotations
 
 import copy
 import functools
-import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import validate_data
 
-from ._checks import check_both_count, check_number, check_two_classes, check_weight
+from . import _core
+from ._checks import (
+    check_both_count,
+    check_number,
+    check_two_classes,
+    check_weight,
+    outside,
+    positive_index,
+)
 from ._solver import find_solver
 from .certificate import Certificate, Monitor
 from .rows.duplicates import merge_duplicates
 
 ROW_DTYPES = (np.float64, np.float32)
-_PACKAGE = __name__.partition(".")[0]
-# What scikit-learn keeps on an estimator beside its parameters: requests for metadata.
-_NOT_LEARNED = ("_metadata_request", "_sklearn_output_config")
 
 
 @dataclass(frozen=True)
@@ -81,16 +86,29 @@ class MulticlassData:
     n_passed: int
 
 
+def check_sparse(X: Any) -> None:
+    """Refuse a sparse matrix whose indices point outside it: nobody else looks."""
+    if sparse.issparse(X):
+        try:
+            _core.check_csr(X.indptr, X.indices, X.data, X.shape[1])
+        except ValueError as error:
+            names = str(error).replace("start", "indptr").replace("column", "indices")
+            raise ValueError(f"X is not a valid CSR matrix: {names}.") from None
+
+
 def validate_binary(estimator: Any, X: Any, y: Any, sample_weight: Any) -> BinaryData:
     """Check the training data of a two-class estimator."""
     X, y = validate_data(estimator, X, y, accept_sparse="csr", dtype=ROW_DTYPES)
+    check_sparse(X)
     check_classification_targets(y)
     classes, code = np.unique(y, return_inverse=True)
     check_two_classes(estimator, classes, type_of_target(y, input_name="y"))
+    place = positive_index(classes, estimator.pos_label)
+    classes = classes if place == 1 else classes[::-1]
     weight = check_weight(sample_weight, X.shape[0])
     used = weight > 0.0
-    positive = np.flatnonzero(used & (code == 1))
-    negative = np.flatnonzero(used & (code == 0))
+    positive = np.flatnonzero(used & (code == place))
+    negative = np.flatnonzero(used & (code != place))
     check_both_count((len(negative), len(positive)), classes)
     return BinaryData(X, classes, positive, negative, weight)
 
@@ -98,6 +116,7 @@ def validate_binary(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Binar
 def validate_multiclass(estimator: Any, X: Any, y: Any, sample_weight: Any) -> MulticlassData:
     """Check the training data of a multi-class estimator; rows of weight zero are gone."""
     X, y = validate_data(estimator, X, y, accept_sparse="csr", dtype=ROW_DTYPES)
+    check_sparse(X)
     check_classification_targets(y)
     weight = check_weight(sample_weight, X.shape[0])
     rows = np.flatnonzero(weight > 0.0)
@@ -110,14 +129,17 @@ def validate_multiclass(estimator: Any, X: Any, y: Any, sample_weight: Any) -> M
             f"{where} holds one class only ({classes[0]!r}): {type(estimator).__name__} needs "
             "rows of two or more classes."
         )
-    # A row of weight 2 and the row twice become the same problem, number for number, and
-    # the order in which rows are passed does not matter.
+    # A row of weight 2 and the row twice become the same problem, number for number.
     merged = weight.copy()
     kept = np.concatenate(
         [merge_duplicates(X, rows[code == label], merged) for label in range(len(classes))]
     )
+    if sample_weight is None and len(kept) == len(weight):
+        kept = np.arange(len(weight))  # as they are, without a copy
+    else:
+        X = X[kept]
     code = np.searchsorted(classes, y[kept]).astype(np.int32)
-    return MulticlassData(X[kept], classes, code, merged[kept], kept, len(weight))
+    return MulticlassData(X, classes, code, merged[kept], kept, len(weight))
 
 
 def solve(
@@ -140,7 +162,12 @@ def solve(
         verbose=estimator.verbose,
         callback=estimator.callback,
     )
-    solution = solver.run(problem, monitor, **options)
+    # Compiled loops look at the clock themselves; the last proof is not cut short.
+    _core.set_deadline(estimator.time_limit)
+    try:
+        solution = solver.run(problem, monitor, **options)
+    finally:
+        _core.set_deadline(None)
     if monitor.proof is not None or solution is None:
         solution, certificate = monitor.conclude()
     else:
@@ -153,7 +180,7 @@ def solve(
             f"up to {100 * certificate.relative_gap:.2g} % above the optimum. "
             f"{_advice(certificate)}",
             ConvergenceWarning,
-            stacklevel=_outside(),
+            stacklevel=outside(),
         )
     return solution, certificate, monitor.iteration
 
@@ -173,32 +200,26 @@ def _advice(certificate: Certificate) -> str:
     return "More iterations would not help: scale the features, lower C, or raise tol."
 
 
-def _outside() -> int:
-    """Return the stack level of the first caller that is not part of the package."""
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_PACKAGE):
-        level, frame = level + 1, frame.f_back
-    return level
-
-
 def atomic(fit: Callable[..., Any]) -> Callable[..., Any]:
     """Make a ``fit`` all or nothing.
 
-    It runs on a copy of the estimator that holds the parameters only. What the copy learned
-    replaces all that the estimator had learned, at once, when the fit has succeeded; a fit
-    that fails or is interrupted leaves the estimator as it was. The copy finds what was
-    learned before, for a warm start, in ``self._previous``.
+    It runs on a copy of the estimator that has forgotten what earlier fits learned. What the
+    copy learned replaces all of that at once, when the fit has succeeded; a fit that fails
+    or is interrupted leaves the estimator as it was. The copy finds what was learned before,
+    for a warm start, in ``self._previous``. Attributes that others put on the estimator, as
+    scikit-learn does, stay.
     """
 
     @functools.wraps(fit)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
         learner = copy.copy(self)
-        kept = {*self.get_params(deep=False), *_NOT_LEARNED}
-        for name in [name for name in vars(learner) if name not in kept]:
-            delattr(learner, name)
+        for name in vars(self).get("_learned", ()):
+            vars(learner).pop(name, None)
+        kept = set(vars(learner)) - {"_learned"}
         learner._previous = dict(vars(self))
         fit(learner, *args, **kwargs)
-        del learner._previous
+        vars(learner).pop("_previous", None)
+        learner._learned = sorted(set(vars(learner)) - kept | {"_learned"})
         vars(self).clear()
         vars(self).update(vars(learner))
         return self

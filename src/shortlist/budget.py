@@ -17,9 +17,10 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from ._checks import list_length
+from ._checks import list_length, positive_index
 from ._cutoff import first_k, threshold_for_fpr, threshold_for_precision
-from ._scores import label_index, positive_scores, take_rows
+from ._positive import plain_positive
+from ._scores import positive_scores, take_rows
 
 _REAL = (int, float, np.integer, np.floating)
 
@@ -119,7 +120,8 @@ class BudgetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         0.2 when `confidence` is set. Not used with a frozen model, which scores
         every row it gets.
     pos_label : label, optional
-        The class to look for; ``classes_[1]`` when not given.
+        The class to look for. None: 1, "yes" or true where the labels are 0/1, -1/1, no/yes
+        or false/true; otherwise ``classes_[1]``, with a warning if the labels are text.
     n_jobs : int, optional
         Folds fitted at the same time.
     random_state : int, RandomState instance, optional
@@ -140,6 +142,11 @@ class BudgetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     feature_names_in_ : ndarray of str
         Feature names, if the scorer tells them.
 
+    See Also
+    --------
+    sklearn.model_selection.TunedThresholdClassifierCV : Threshold that maximises
+        a metric.
+
     Notes
     -----
     **Ties.** Among equal scores the row that comes first in the batch is taken
@@ -157,11 +164,6 @@ class BudgetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     **Weights.** ``sample_weight`` and other arguments of ``fit`` go to the
     scorer, through metadata routing when it is enabled. In the choice of the
     threshold a row of weight zero is absent and every other row counts once.
-
-    See Also
-    --------
-    sklearn.model_selection.TunedThresholdClassifierCV : Threshold that maximises
-        a metric.
 
     Examples
     --------
@@ -375,8 +377,7 @@ class BudgetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 f"y has labels {np.unique(y).tolist()}, but the frozen estimator was fitted on "
                 f"{self.classes_.tolist()}. Use the same labels."
             )
-        if self.pos_label is not None:
-            label_index(self.classes_, self.pos_label)
+        positive_index(self.classes_, self.pos_label)
         return y
 
     def _counting_rows(self, y: np.ndarray, fit_params: dict[str, Any]) -> np.ndarray:
@@ -391,7 +392,10 @@ class BudgetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return counts
 
     def _positive(self) -> Any:
-        return self.classes_[1] if self.pos_label is None else self.pos_label
+        if self.pos_label is not None:
+            return self.pos_label
+        place = plain_positive(self.classes_.tolist())
+        return self.classes_[1 if place is None else place]
 
     def _route(self, params: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         """Arguments of the scorer's ``fit`` and of the splitter."""

@@ -145,6 +145,10 @@ class Certificate:
         return self.gap / max(abs(self.primal), _TINY)
 
 
+class CollapsedWarning(UserWarning):
+    """The optimal model is zero: every row gets the same score."""
+
+
 class CertificateError(RuntimeError):
     """Primal and dual crossed by more than rounding: a defect of the solver or its proof."""
 
@@ -314,7 +318,9 @@ class Monitor:
                 f"{self.proof.primal!r}: one of the proofs is wrong. Please report this with "
                 "the data."
             )
-        self._lower = min(self._lower, self.proof.primal)
+        if crossed > 0.0:
+            # The model's own value may be too low by its rounding, and the gap be that.
+            self._lower = self.proof.primal - self.proof.rounding
 
     def stall(self) -> None:
         """End the fit: the solver cannot come closer."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 # What the extra brings; anything else that is missing is a fault of the installation.
-_EXTRA = ("click", "rich", "skrub", "skops", "pandas", "pyarrow")
+_EXTRA = ("click", "openpyxl", "rich", "skrub", "skops", "pandas", "pyarrow")
 
 
 def main() -> None:
@@ -15,9 +15,10 @@ def main() -> None:
 
         app()
     except ModuleNotFoundError as error:
-        if error.name not in _EXTRA:
+        name = (error.name or "").partition(".")[0]
+        if name not in _EXTRA:
             raise
         sys.exit(
-            f"The command line needs {error.name}, which is not installed. "
+            f"The command line needs {name}, which is not installed. "
             'Install it with: pip install "shortlist[app]"'
         )

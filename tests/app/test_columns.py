@@ -9,7 +9,8 @@ from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import Pipeline
 
 from shortlist import PatMat, TopPush
-from shortlist._app._columns import MissingCount, make_features, read_types
+from shortlist._app._columns import Columns, MissingCount, read_columns
+from shortlist._app._features import Features
 from shortlist._app._labels import find_leaks, read_labels
 from shortlist._app._model_file import ModelFileError, SavedModel, load_model, save_model
 from shortlist._app._tables import TableError
@@ -35,36 +36,36 @@ def table():
 
 
 def test_types(table):
-    types, typed = read_types(table)
-    assert list(types.numbers) == ["number", "year"]
-    assert list(types.dates) == ["day", "date"]
-    assert types.texts == ["kind", "text", "rare"]
-    assert types.empty == ["empty"]
-    pd.testing.assert_frame_equal(types.apply(table), typed)
-    assert typed["date"].dt.month.iloc[31] == 2
+    columns, typed = read_columns(table)
+    kinds = {column.name: column.kind for column in columns.all}
+    assert kinds == {
+        "number": "number", "year": "number", "day": "date", "date": "date",
+        "kind": "category", "text": "text", "rare": "category", "empty": "empty",
+    }  # fmt: skip
+    pd.testing.assert_frame_equal(columns.apply(table), typed)
+    assert pd.to_datetime(typed["date"], unit="s").dt.month.iloc[31] == 2
 
 
 def test_candidates_of_other_spellings_become_missing(table):
-    types, _ = read_types(table)
+    columns, _ = read_columns(table)
     other = table.assign(number="a lot", date="yesterday", year=np.arange(120) + 0.5)
-    typed = types.apply(other)
+    typed = columns.apply(other)
     assert typed["number"].isna().all()
     assert typed["date"].isna().all()
     assert typed["year"].tolist() == pytest.approx((np.arange(120) + 0.5).tolist())
-    count = MissingCount(types)
+    count = MissingCount(columns)
     count.add(typed)
     told = list(count.warnings())
     assert len(told) == 2
     assert "'number' is missing or not a number in 100%" in told[0]
 
 
-def test_features_are_finite_also_for_folds_without_values(table):
-    types, typed = read_types(table)
-    features = make_features(types, typed)
-    made = features.fit_transform(typed.iloc[4:])
-    assert np.isfinite(made).all()
-    blank = types.apply(pd.DataFrame("", index=range(3), columns=table.columns))
-    assert np.isfinite(features.transform(blank)).all()
+def test_features_are_finite_also_for_rows_without_values(table):
+    columns, typed = read_columns(table)
+    features = Features(columns, typed)
+    assert np.isfinite(features.make(typed)).all(axis=None)
+    blank = columns.apply(pd.DataFrame("", index=range(3), columns=table.columns))
+    assert np.isfinite(features.make(blank)).all(axis=None)
 
 
 @settings(max_examples=40, deadline=None)
@@ -82,10 +83,11 @@ def test_features_are_finite_also_for_folds_without_values(table):
 )
 def test_any_cells_give_finite_features(rows):
     table = pd.DataFrame(rows, columns=["a", "b"])
-    types, typed = read_types(table)
-    if types.used:
-        made = make_features(types, typed).fit_transform(typed)
-        assert np.isfinite(np.asarray(made, dtype=float)).all()
+    columns, typed = read_columns(table)
+    made = Features(columns, typed).make(typed)
+    assert np.isfinite(made.to_numpy()).all()
+    again = Columns.from_plain(columns.to_plain())
+    pd.testing.assert_frame_equal(again.apply(table), typed)
 
 
 @pytest.mark.parametrize(
@@ -102,8 +104,7 @@ def test_any_cells_give_finite_features(rows):
     ],
 )
 def test_labels(values, positive, chosen):
-    column = pd.Series([*values, *values, None], name="y", dtype=object)
-    present, y, label = read_labels(column, positive, "f.csv")
+    present, y, label = read_labels([*values, *values, None], "y", positive, "f.csv")
     assert label == chosen
     assert present.tolist() == [True] * (2 * len(values)) + [False]
     assert y.sum() == 2
@@ -112,7 +113,7 @@ def test_labels(values, positive, chosen):
 @pytest.mark.parametrize("values", [["fraud", "ok"], [1, 2], ["a", "b", "c"]])
 def test_unclear_labels_ask(values):
     with pytest.raises(TableError, match="--positive"):
-        read_labels(pd.Series(values, name="y"), None, "f.csv")
+        read_labels(values, "y", None, "f.csv")
 
 
 def test_leaks():
@@ -128,9 +129,9 @@ def test_leaks():
             "fair": (rng.normal(size=200) + y).astype(str),
         }
     )
-    types, typed = read_types(rows)
+    columns, typed = read_columns(rows)
     labels = pd.Series(np.where(y, "yes", "no"), name="y")
-    found = {leak.column: leak for leak in find_leaks(rows, typed, types, labels, y)}
+    found = {leak.column: leak for leak in find_leaks(rows, typed, columns, labels, y)}
     assert set(found) == {"same", "code", "closed", "amount"}
     assert found["same"].equal
     assert not found["code"].equal
@@ -140,30 +141,30 @@ def test_leaks():
     # Six rows separate by luck; nothing is said then.
     few = [0, 1, *np.flatnonzero(y)[:2]]
     part = rows.iloc[few].reset_index(drop=True)
-    types, typed = read_types(part[["amount"]])
-    assert not list(find_leaks(part, typed, types, labels.iloc[few], y[few]))
+    columns, typed = read_columns(part[["amount"]])
+    assert not list(find_leaks(part, typed, columns, labels.iloc[few], y[few]))
 
 
 @pytest.mark.parametrize("family", list(FAMILIES))
 def test_every_model_can_be_saved_and_ranks_alike(family, table, tmp_path):
-    types, typed = read_types(table)
+    columns, typed = read_columns(table)
     y = (np.arange(120) % 3 == 0).astype(int)
     task = Task(0.1, 120, 30, False, False, 0)
     _, estimator = next(iter(FAMILIES[family][0](task)))
-    features = make_features(types, typed)
-    made = features.fit_transform(typed)
+    features = Features(columns, typed)
+    made = features.make(typed)
     if family == "TransductiveTopK":
         estimator.fit(made, y, candidates=made[:30])
     else:
         estimator.fit(made, y)
-    pipeline = Pipeline([("features", features), ("model", estimator)])
+    pipeline = Pipeline([("model", estimator)])
     path = tmp_path / "m.skops"
-    save_model(SavedModel(pipeline, types, "y", "1", ["id"], family, {"a": "1"}), path)
+    save_model(SavedModel(pipeline, columns, features, "y", "1", ["id"], family, {"a": "1"}), path)
     loaded = load_model(path)
     assert path.stat().st_size < 2_000_000
     assert loaded.ids == ["id"]
-    again = loaded.pipeline.decision_function(loaded.types.apply(table))
-    np.testing.assert_allclose(again, pipeline.decision_function(typed))
+    again = loaded.pipeline.decision_function(loaded.features.make(loaded.columns.apply(table)))
+    np.testing.assert_allclose(again, pipeline.decision_function(made))
 
 
 class Other(TopPush):
@@ -171,11 +172,14 @@ class Other(TopPush):
 
 
 def test_models_of_other_types_are_neither_saved_nor_loaded(table, tmp_path):
-    types, _ = read_types(table[["number"]])
-    model = SavedModel(Other(), types, "y", "1", [], "other", {})
+    columns, typed = read_columns(table[["number"]])
+    features = Features(columns, typed)
+    model = SavedModel(Other(), columns, features, "y", "1", [], "other", {})
     with pytest.raises(ModelFileError, match=r"cannot be saved.*Other"):
         save_model(model, tmp_path / "m.skops")
     with pytest.raises(ModelFileError, match=r"names types.*Other.*refused"):
         load_model(tmp_path / "m.skops")
-    save_model(SavedModel(PatMat(), types, "y", "1", [], "PatMat", {}), tmp_path / "n.skops")
+    save_model(
+        SavedModel(PatMat(), columns, features, "y", "1", [], "PatMat", {}), tmp_path / "n.skops"
+    )
     assert isinstance(load_model(tmp_path / "n.skops").pipeline, PatMat)

@@ -35,7 +35,7 @@ def fails(files, result, code, *words):
         ((*PICK, "-k", "20", "--positive", "ugly"), 1, ("'ugly'", "'bad'")),
         ((*PICK, "-k", "20", "--positive", "bad", "--id", "laon"), 1, ("Did you mean 'loan'",)),
         ((*PICK, "-k", "20", "--positive", "bad", "--drop", "agee"), 1, ("Did you mean 'age'",)),
-        ((*PICK, "-k", "20", "-o", "list.xlsx"), 1, (".parquet",)),
+        ((*PICK, "-k", "20", "-o", "list.doc"), 1, (".parquet",)),
         ((*PICK, "-k", "20", "-o", "no/such/list.csv"), 1, ("does not exist",)),
         ((*PICK, "-k", "20", "-o", "history.csv"), 1, ("--force",)),
         ((*PICK, "-k", "20", "-o", "."), 1, ()),
@@ -67,8 +67,9 @@ def test_mistakes(files, invoke, arguments, code, words):
         (b"loan,age\n1\n", ("well-formed",)),
         (b"age,age\n1,2\n", ("more than one column", "'age'")),
         ("loan,age\nM\xfcller,3\n".encode("latin-1"), ("UTF-8", "--encoding latin-1")),
-        ("loan,age\n1,2\n".encode("utf-16"), ("utf-16",)),
-        (b"PK\x03\x04" + bytes(200), ("save the sheet as CSV",)),
+        ("loan,age\n1,2\n".encode("utf-16"), ("columns differ",)),
+        (b"PK\x03\x04" + bytes(200), ("damaged archive or spreadsheet",)),
+        (b"\xd0\xcf\x11\xe0" + bytes(200), ("save it as .xlsx or CSV",)),
         (b"PAR1" + bytes(200), ("Parquet",)),
         (b'loan,age\n"1,2\n', ("well-formed",)),
         (b"loan,age\n1,2\n", ("columns differ", "'months'", "--drop 'months'")),
@@ -137,7 +138,7 @@ def test_unexpected_errors_are_one_line(files, invoke, monkeypatch):
     def broken(*args, **kwargs):
         raise RuntimeError("the cause\nand more")
 
-    monkeypatch.setattr("shortlist.picking.job.pick", broken)
+    monkeypatch.setattr("shortlist.picking.pick", broken)
     before = snapshot(files)
     result = invoke(*PICK, "--positive", "bad", "-k", "5", "--id", "loan", "-o", "list.csv")
     fails(files, result, 1, "unexpected RuntimeError: the cause")

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from shortlist import picking
-from shortlist._app import _picking
+from shortlist._app import _learning
 from shortlist.datasets import load_credit
 
 PICK = ("pick", "candidates.csv", "--history", "history.csv", "--label", "outcome", "--positive",
@@ -26,9 +26,9 @@ def test_blocks_give_the_same_list(files, invoke, monkeypatch):
     lists = []
     for cells, name in ((10**6, "candidates.csv"), (0, "candidates.csv"), (0, "c.parquet")):
         pd.read_csv("candidates.csv", dtype=str, keep_default_na=False).to_parquet("c.parquet")
-        monkeypatch.setattr(_picking, "_CELLS_AT_ONCE", cells)
-        monkeypatch.setattr("shortlist._app._tables._BLOCK_BYTES", 1 << 11)
-        monkeypatch.setattr("shortlist._app._tables._BLOCK_ROWS", 7)
+        monkeypatch.setattr(_learning, "_CELLS_AT_ONCE", cells)
+        monkeypatch.setattr("shortlist._app._sources.BLOCK_BYTES", 1 << 11)
+        monkeypatch.setattr("shortlist._app._sources.BLOCK_ROWS", 7)
         done = invoke("pick", name, *PICK[2:], "-k", "30", "-o", "list.csv", "--force")
         assert done.exit_code == 0, done.output
         lists.append(pd.read_csv("list.csv", dtype=str, keep_default_na=False))

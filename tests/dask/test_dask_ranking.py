@@ -24,7 +24,6 @@ from shortlist.dask import RankSVM
 from shortlist.dask._pairs import DaskPairs, facts, prepare
 from shortlist.pairs.problem import PairProblem, primal_value
 from shortlist.pairs.spaces import LinearSpace, Point
-from shortlist.rows.operators import as_rows
 
 pytestmark = pytest.mark.usefixtures("local")
 
@@ -103,7 +102,7 @@ def test_sums_and_products_are_those_of_one_problem(case, loss, width):
     loss = LOSSES[loss]
     used = weight > 0
     whole = PairProblem(
-        LinearSpace(as_rows(X[used])), y[used], group[used], weight[used], 2.0, loss, distance
+        LinearSpace.of(X[used]), y[used], group[used], weight[used], 2.0, loss, distance
     )
     w, step = random.normal(size=(2, X.shape[1]))
     with dask.config.set(scheduler="sync"):

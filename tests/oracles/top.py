@@ -31,8 +31,8 @@ def loss_of(violation, loss):
     return cp.pos(1 + violation) if loss == "hinge" else cp.square(cp.pos(1 + violation))
 
 
-def top_push_optimum(X, y, *, k, C, loss, weight=None):
-    """Optimal value of the problem; `k` counts negatives by weight."""
+def top_push_optimum(X, y, *, k, C, loss, weight=None, rows="negatives"):
+    """Optimal value of the problem; `k` counts the rows by weight."""
     y = np.asarray(y, dtype=bool)
     weight = np.ones(len(y)) if weight is None else np.asarray(weight, dtype=float)
     # Terms of weight zero leave variables free, and Clarabel then calls a wrong value optimal.
@@ -40,11 +40,12 @@ def top_push_optimum(X, y, *, k, C, loss, weight=None):
     X, y, weight = X[used], y[used], weight[used]
     # In units where features are about 1: the oracle's tolerances are absolute.
     unit = np.abs(X).max() or 1.0
-    positives, negatives = X[y] / unit, X[~y] / unit
+    ranked = np.ones(len(y), dtype=bool) if rows == "all" else ~y
+    positives, top = X[y] / unit, X[ranked] / unit
     w = cp.Variable(X.shape[1])
     quantile = cp.Variable()
     # Mean of the top k as a minimum over the quantile (Rockafellar and Uryasev).
-    t = quantile + weight[~y] @ cp.pos(negatives @ w - quantile) / k
+    t = quantile + weight[ranked] @ cp.pos(top @ w - quantile) / k
     objective = 0.5 * cp.sum_squares(w)
     objective += C * unit**2 * weight[y] @ loss_of(t - positives @ w, loss)
     size = min(1.0, C * unit**2 * float(weight[y].sum()))

@@ -24,11 +24,11 @@ def loss(scores, y, rho, *, pseudo=False):
 def objective(W, X, y, rho, *, C, weight=None, pseudo=False):
     weight = np.ones(len(y)) if weight is None else np.asarray(weight, dtype=float)
     losses = [loss(s, t, rho, pseudo=pseudo) for s, t in zip(X @ W, y, strict=True)]
-    return 0.5 * np.sum(W * W) / (C * weight.sum()) + weight @ losses / weight.sum()
+    return 0.5 * np.sum(W * W) + C * (weight @ losses)
 
 
 def optimum(X, y, rho, *, C, smoothing=0.0, pseudo=False, weight=None):
-    """Optimal value of the mean form; ``sum_j rho_j a_(j)`` as sums of the largest."""
+    """Optimal value; ``sum_j rho_j a_(j)`` as sums of the largest."""
     n, d = X.shape
     m = int(y.max()) + 1
     weight = np.ones(n) if weight is None else np.asarray(weight, dtype=float)
@@ -51,8 +51,10 @@ def optimum(X, y, rho, *, C, smoothing=0.0, pseudo=False, weight=None):
             if drops[l] > 0.0
         ]
         total += weight[i] * cp.pos(cp.sum(cp.hstack(terms)))
-    value = 0.5 * cp.sum_squares(W) / (C * weight.sum()) + total / weight.sum()
-    return solve_cvxpy(cp.Problem(cp.Minimize(value)))
+    # Around 1, where the solvers of cvxpy are most exact.
+    unit = C * weight.sum()
+    value = 0.5 * cp.sum_squares(W) / unit + total / weight.sum()
+    return unit * solve_cvxpy(cp.Problem(cp.Minimize(value)))
 
 
 def blocks(a, y, q, c, rho, *, pseudo=False):

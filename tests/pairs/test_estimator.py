@@ -33,7 +33,7 @@ def test_published_sum(table, loss):
     X, y, qid = (a[:40] for a in table)
     power = 1 if loss == "hinge" else 2
     model = RankSVM(C=0.5, loss=loss, normalize=False, tol=1e-7).fit(X, y, qid=qid)
-    value = objective(X, y, model.coef_, C=0.5, power=power, group=qid)
+    value = objective(X, y, model.coef_[0], C=0.5, power=power, group=qid)
     assert model.certificate_.primal == pytest.approx(value, rel=1e-9)
     best = optimum(X, y, C=0.5, power=power, group=qid, normalize=False)
     assert value == pytest.approx(best, rel=1e-6)
@@ -99,7 +99,7 @@ def test_kernels(table, kernel):
     X = np.abs(X)
     model = RankSVM(kernel=kernel, tol=1e-5).fit(X, y, qid=qid)
     assert model.certificate_.status == "converged"
-    assert model.dual_coef_.shape == model.support_.shape
+    assert model.dual_coef_.shape == (1, len(model.support_))
     np.testing.assert_array_equal(model.support_vectors_, X[model.support_])
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.predict(X), model.predict(X))

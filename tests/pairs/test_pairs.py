@@ -8,16 +8,17 @@ from hypothesis import strategies as st
 from oracles.ranking import pair_sums, pairs
 from shortlist import _core
 from shortlist._losses import LOSSES
-from shortlist.pairs.problem import PairProblem, chances, plan_pairs
+from shortlist.pairs.plan import plan_pairs
+from shortlist.pairs.problem import PairProblem
+from shortlist.pairs.sampling import chances
 from shortlist.pairs.spaces import LinearSpace, Point
-from shortlist.rows.operators import as_rows
 
 
 def make_problem(y, group=None, weight=None, max_rank_distance=None, **options):
     y = np.asarray(y, dtype=float)
     group = np.zeros(len(y), dtype=int) if group is None else np.asarray(group)
     weight = np.ones(len(y)) if weight is None else np.asarray(weight, dtype=float)
-    space = LinearSpace(as_rows(np.zeros((len(y), 1))))
+    space = LinearSpace.of(np.zeros((len(y), 1)))
     arguments = {"C": 1.0, "loss": LOSSES["hinge"], "normalize": False, **options}
     return PairProblem(space, y, group, weight, max_rank_distance=max_rank_distance, **arguments)
 
@@ -116,7 +117,7 @@ def test_rows_with_a_curved_pair_have_the_whole_second_derivative(n, seed, width
     random = np.random.default_rng(seed)
     weight, group = random.integers(1, 4, n).astype(float), random.integers(0, 3, n)
     terms = (random.integers(0, 3, n).astype(float), group, weight, 2.0, LOSSES["hinge"])
-    whole = PairProblem(LinearSpace(as_rows(random.normal(size=(n, 5)))), *terms)
+    whole = PairProblem(LinearSpace.of(random.normal(size=(n, 5))), *terms)
     sums = whole.sums(Point(whole.space, random.normal(size=5)), width)
     part, its_sums = whole.curved(sums)
     step = random.normal(size=5)

@@ -11,11 +11,10 @@ from sklearn.metrics import pairwise
 from shortlist import _core
 from shortlist._losses import LOSSES
 from shortlist.rows.cache import RowCache
+from shortlist.rows.formulas import rbf_kernel
 from shortlist.rows.gaussian import GaussianBlocks
-from shortlist.rows.kernels import KernelMatrix, kernel_function, rbf_kernel
-from shortlist.top.problem import TopTerms
-from shortlist.top.thresholds import SurrogateQuantile, TopMean
-from shortlist.top.wide import wide_scores, widen
+from shortlist.rows.kernels import KernelMatrix, kernel_function
+from shortlist.top.thresholds import SurrogateQuantile
 from shortlist.top.working_set import square
 
 
@@ -56,8 +55,8 @@ def test_blocks(seed, n, d, scale, offset):
     rows, columns = rng.integers(0, n, 7), rng.integers(0, n, 5)
     out = np.full((9, 8), -1.0, dtype=np.float32)
     slots = rng.permutation(9)[:7]
-    GaussianBlocks(X, X, gamma).fill(rows, columns, out, slots, 2)
     wide = X.astype(np.float64)
+    GaussianBlocks(X, X, gamma, wide.mean(axis=0)).fill(rows, columns, out, slots, 2)
     expected = np.full((9, 8), -1.0)
     expected[slots, 2:7] = pairwise.rbf_kernel(wide[rows], wide[columns], gamma=gamma)
     np.testing.assert_allclose(out, expected, atol=2e-5)
@@ -80,16 +79,6 @@ def test_huge_rows(order):
     np.testing.assert_array_equal(block, [[1, 0, 1], [0, 1, 0], [1, 0, 1]])
 
 
-def test_misfitting_sizes():
-    X = np.zeros((3, 2), dtype=np.float32)
-    with pytest.raises(ValueError, match="centred_rows: array sizes"):
-        _core.centred_rows(X, np.arange(2), X[0], X)
-    with pytest.raises(ValueError, match="gaussian_entries: array sizes"):
-        _core.gaussian_entries(X, X[0], X[0], X, np.arange(3), 0)
-    with pytest.raises(ValueError, match="mirror: array sizes"):
-        _core.mirror(X, X, np.arange(3), np.arange(3))
-
-
 @settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 999), slots=st.integers(0, 14), dtype=st.sampled_from(["f4", "f8"]))
 def test_square(seed, slots, dtype):
@@ -106,40 +95,6 @@ def test_square(seed, slots, dtype):
         rows = rng.choice(length, rng.integers(1, length + 1), replace=False)
         out = square(cache, rows, length)
         np.testing.assert_allclose(out, K[np.ix_(rows, rows)], atol=1e-5)
-
-
-@settings(max_examples=40, deadline=None)
-@given(
-    seed=st.integers(0, 999),
-    threshold=st.sampled_from(["max", "mean", "squared_hinge", "hinge"]),
-)
-def test_wide_scores(seed, threshold):
-    """Both objectives of rounded scores become those of exact ones."""
-    rng = np.random.default_rng(seed)
-    n = int(rng.integers(4, 30))
-    X = rng.standard_normal((n, 3)).astype(np.float32)
-    kernel = KernelMatrix(X, kernel_function("rbf", X, gamma=0.5))
-    order = rng.permutation(n)
-    c = rng.standard_normal(n) * (rng.random(n) < 0.5)
-    exact = pairwise.rbf_kernel(X.astype(float), gamma=0.5)[np.ix_(order, order)] @ c
-    every = np.arange(n)
-    np.testing.assert_allclose(wide_scores(kernel, order, every, every, c), exact, atol=1e-12)
-    chosen = {
-        "max": TopMean(1.0),
-        "mean": TopMean(2.0),
-        "squared_hinge": SurrogateQuantile(LOSSES["squared_hinge"], 1.0, 0.7),
-        "hinge": SurrogateQuantile(LOSSES["hinge"], 1.0, 0.7),
-    }[threshold]
-    loss = LOSSES["squared_hinge"]
-    terms = TopTerms(every[: n // 2], every[n // 2 :], np.ones(n), 1.0, loss, chosen)
-    scores = exact + 1e-4 * rng.standard_normal(n)
-    widen(kernel, order, terms, c, scores)
-    t = chosen.value(scores[terms.negative], terms.negative_weight)
-    assert t == pytest.approx(chosen.value(exact[terms.negative], terms.negative_weight), abs=1e-10)
-    assert loss.total(t - scores[terms.positive], terms.c) == pytest.approx(
-        loss.total(t - exact[terms.positive], terms.c), abs=1e-9
-    )
-    np.testing.assert_allclose(scores[c != 0.0], exact[c != 0.0], atol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["squared_hinge", "hinge"])

@@ -1,6 +1,8 @@
 """Kernels by name, merged rows, the row cache, and the memory it promises."""
 
+import math
 import tracemalloc
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -49,16 +51,86 @@ def test_formulas(name, dtype):
     X = np.random.default_rng(0).integers(0, 4, (7, 3)).astype(dtype)
     X[0] = 0
     function = kernel_function(name, X, gamma=0.3, degree=2, coef0=0.5)
-    expected = [[slow_kernel(name, x, z, 0.3, 2, 0.5) for z in X[:4]] for x in X.astype(float)]
+    wide = X.astype(float) - (X.mean(axis=0, dtype=float) if name == "linear" else 0.0)
+    expected = [[slow_kernel(name, x, z, 0.3, 2, 0.5) for z in wide[:4]] for x in wide]
     np.testing.assert_allclose(function(X, X[:4]), expected, rtol=2e-5, atol=1e-6)
     if name == "chi2":
         with pytest.raises(ValueError, match="does not take sparse rows"):
             kernel_function(name, sparse.csr_array(X))
         return
+    function = kernel_function(name, sparse.csr_array(X), gamma=0.3, degree=2, coef0=0.5)
+    if name == "linear":  # a column that holds zeros stays where it is
+        expected = [[slow_kernel(name, x, z, 0.3, 2, 0.5) for z in X[:4]] for x in X.astype(float)]
     for index in (np.int32, np.int64):
         rows = sparse.csr_array(X)
         rows.indices, rows.indptr = rows.indices.astype(index), rows.indptr.astype(index)
         np.testing.assert_allclose(function(rows, rows[:4]), expected, rtol=2e-5, atol=1e-6)
+
+
+def exact_entry(name, x, z, gamma):
+    """One entry in rational arithmetic, but for the exponential."""
+    x, z = ([Fraction(float(a)) for a in row] for row in (x, z))
+    if name == "poly":
+        return float((Fraction(gamma) * sum(a * b for a, b in zip(x, z, strict=True))) ** 3)
+    power = 2 if name == "rbf" else 1
+    return math.exp(-gamma * float(sum(abs(a - b) ** power for a, b in zip(x, z, strict=True))))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 999),
+    name=st.sampled_from(["rbf", "laplacian", "linear", "poly"]),
+    offset=st.sampled_from([0.0, 1e4, 1e8, -1e6]),
+    scale=st.sampled_from([1e-6, 1.0, 1e6]),
+    dtype=st.sampled_from(["f4", "f8"]),
+    sparse_rows=st.booleans(),
+    given_gamma=st.booleans(),
+)
+def test_bounds_hold_far_from_the_origin(
+    seed, name, offset, scale, dtype, sparse_rows, given_gamma
+):
+    """Entries are within their stated error of the exact ones, wherever the rows lie."""
+    rng = np.random.default_rng(seed)
+    X = (offset + scale * rng.standard_normal((9, 3))).astype(dtype)
+    X[:, 2] = rng.integers(0, 2, 9)
+    rows = sparse.csr_array(X) if sparse_rows else X
+    function = kernel_function(name, rows, gamma=0.7 if given_gamma else "scale")
+    gamma = function.parameters.get("gamma", 0.0)
+    if name == "linear":
+        exact = [[Fraction(float(a)) for a in row] for row in X]
+        centre = [Fraction(float(c)) for c in function.centre]
+        moved = [[a - c for a, c in zip(row, centre, strict=True)] for row in exact]
+        K = np.array(
+            [[float(sum(a * b for a, b in zip(x, z, strict=True))) for z in moved] for x in moved]
+        )
+    else:
+        K = np.array([[exact_entry(name, x, z, gamma) for z in X] for x in X])
+    kernel = KernelMatrix(rows, function)
+    every = np.arange(9)
+    for wide in (True, False):
+        q, r = kernel.bounds(wide)
+        entries = (kernel.wide_block if wide else kernel.block)(every, every)
+        limit = np.outer(q, r) + np.outer(r, q)
+        assert (np.abs(entries - K) <= limit).all()
+        assert (np.abs(K) <= np.outer(q, q) * (1 + 1e-12)).all()
+        out = np.empty((9, 9), dtype=kernel.dtype)
+        if not wide:
+            kernel.fill(every, every, out, every)
+            assert (np.abs(out - K) <= limit).all()
+
+
+@pytest.mark.parametrize("sparse_rows", [False, True])
+def test_gamma_scale_is_that_of_scikit_learn(sparse_rows):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 4)) * (rng.random((30, 4)) < 0.5)
+    weight = rng.integers(0, 3, 30).astype(float)
+    for offset in (0.0, 1e8):
+        rows = sparse.csr_array(X + offset) if sparse_rows else X + offset
+        found = kernel_function("rbf", rows, weight=weight).parameters["gamma"]
+        repeated = np.repeat(X, weight.astype(int), axis=0)
+        assert found == pytest.approx(1.0 / (4 * repeated.var()), rel=1e-7)
+    constant = np.full((7, 3), 0.1)
+    assert kernel_function("rbf", constant).parameters["gamma"] == 1.0
 
 
 @pytest.mark.parametrize("name", [*NAMES, "precomputed", "callable"])

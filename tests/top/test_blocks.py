@@ -16,7 +16,7 @@ from scipy import sparse
 from block_data import ugly_rows
 from shortlist import PatMat, TopPush
 from shortlist.blocks import Blocks
-from shortlist.top.stream.visits import Layout, score
+from shortlist.top.stream.visits import Layout, Model, score
 from shortlist.top.sweeps import Wanted
 
 MODELS = [
@@ -166,7 +166,7 @@ def test_sorted_rows_do_not_fill_the_memory(rows, monkeypatch):
     for wanted in (Wanted(30), Wanted(5, weight=40.0), Wanted(30, known=np.arange(4990, 5000))):
         best = streamed._Best(wanted)
         for rows_, layout in parts:
-            best.offer(rows_, layout, streamed.score(rows_, layout, np.ones(1)))
+            best.offer(rows_, layout, streamed.score(rows_, layout, Model(np.ones(1))))
             assert sum(len(found.position) for found in best._found) <= 240
         found = best.found()
         count = max(wanted.count, int(np.ceil(wanted.weight)))
@@ -180,7 +180,7 @@ def test_sorted_rows_do_not_fill_the_memory(rows, monkeypatch):
 def test_layout_names_rows_both_ways(skipped):
     layout = Layout(100, 20, np.array(sorted(skipped), dtype=int), None)
     ranked = np.delete(np.arange(20), layout.skipped)
-    scores = score(np.arange(20.0)[:, None], layout, np.array([2.0])).scores
+    scores = score(np.arange(20.0)[:, None], layout, Model(np.array([2.0]))).scores
     np.testing.assert_array_equal(scores, 2.0 * ranked)
     np.testing.assert_array_equal(layout.rows_of(np.arange(len(ranked))), ranked)
     np.testing.assert_array_equal(layout.index_of(100 + ranked), np.arange(len(ranked)))

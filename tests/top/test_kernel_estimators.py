@@ -119,7 +119,7 @@ def test_warm_start_forgets_other_rows():
         TopPush(kernel="rbf", tol=1e-8).fit(X[:40], y[:40]).certificate_.primal, rel=1e-7
     )
     assert model.fit(X, y).certificate_.primal == pytest.approx(first, rel=1e-7)
-    assert "_rows" not in pickle.loads(pickle.dumps(model)).__dict__
+    assert "_cache" not in pickle.loads(pickle.dumps(model)).__dict__
 
 
 def test_limits_warn_with_the_gap():

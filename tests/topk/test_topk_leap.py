@@ -8,7 +8,8 @@ from scipy import sparse
 
 from oracles import topk as oracle
 from shortlist import TopKSVC
-from shortlist.topk.problem import LinearScores, TopKProblem, rank_weights
+from shortlist.topk.problem import TopKProblem, rank_weights
+from shortlist.topk.scores import LinearScores
 
 
 def two_sweeps(X, y, k, C, smoothing=0.0, bias=0.0):

@@ -68,8 +68,8 @@ def test_optimal_after_any_change_of_the_allowed_set(problem):
         tolerance = 2e-6 * max(abs(reference), 1e-3)
         assert found.primal == pytest.approx(reference, abs=tolerance)
         assert state.value == pytest.approx(reference, abs=tolerance)
-        assert found.primal == pytest.approx(objective(X, y, c, found.w, -found.threshold))
-        held = merged[~state.allowed] @ found.w - found.threshold
+        assert found.primal == pytest.approx(objective(X, y, c, found.w, found.b))
+        held = merged[~state.allowed] @ found.w + found.b
         assert held.max(initial=-1.0) <= 0.0
         beta = state.multipliers()
         assert (beta >= 0.0).all()

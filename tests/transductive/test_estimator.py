@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from shortlist import TransductiveTopK
-from shortlist.transductive.estimator import METHODS, select
+from shortlist.transductive.estimator import SOLVERS, select
 
 
 def data(seed=0, n=60, m=50, d=5, gap=1.0):
@@ -37,11 +37,11 @@ def check_promises(model, candidates, k):
     assert model.certificate_.dual <= model.objective_ * (1.0 + 1e-9)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", SOLVERS)
 @pytest.mark.parametrize(("k", "places"), [(4, 4), (0.1, 3), (1, 1), (22, 22)])
 def test_exactly_k_candidates_are_selected(method, k, places):
     X, y, candidates = data(m=22, d=2)
-    model = TransductiveTopK(k, method=method, tol=1e-3).fit(X, y, candidates)
+    model = TransductiveTopK(k, solver=method, tol=1e-3).fit(X, y, candidates)
     check_promises(model, candidates, places)
     assert model.k_ == places
     assert model.certificate_.status in ("local", "converged")
@@ -70,7 +70,7 @@ def test_promises_hold_on_ugly_data(seed, method, ugly, own):
         X, candidates = scale * X, scale * candidates
     pool = X if own else candidates
     k = int(rng.integers(1, len(pool) + 1))
-    model = TransductiveTopK(k, method=method, restarts=1)
+    model = TransductiveTopK(k, solver=method, restarts=1)
     model.fit(X, y, None if own else candidates)
     check_promises(model, pool, k)
 
@@ -179,7 +179,7 @@ def test_a_time_limit_warns_with_the_gap():
 @pytest.mark.parametrize("method", ["swap", "feasible_direction"])
 def test_a_time_limit_holds_within_the_first_quadratic_programme(method):
     X, y, candidates = data(7, n=3000, m=300, d=40, gap=0.2)
-    model = TransductiveTopK(10, method=method, time_limit=1e-3)
+    model = TransductiveTopK(10, solver=method, time_limit=1e-3)
     with pytest.warns(ConvergenceWarning, match="time_limit"):
         model.fit(X, y, candidates)
     check_promises(model, candidates, 10)
@@ -209,7 +209,7 @@ def test_nothing_the_user_passed_is_modified():
         ({"k": 51}, "k=51 exceeds the 50 candidates"),
         ({"k": 1.5}, "k must be an integer of at least 1 or a fraction"),
         ({"C": 0.0}, "C must be"),
-        ({"method": "magic"}, "method must be one of 'auto', 'swap'"),
+        ({"solver": "magic"}, "solver must be one of 'auto', 'swap'"),
         ({"restarts": -1}, "restarts must be an integer at least 0"),
         ({"time_limit": 0.0}, "time_limit must be"),
         ({"tol": 0.0}, "tol must be"),

@@ -17,7 +17,7 @@ from shortlist.transductive.allowed_set import AllowedSet, thresholded
 from shortlist.transductive.feasible_direction import feasible_direction
 from shortlist.transductive.mip import branch_and_bound, exact, score_bounds
 from shortlist.transductive.problem import BudgetedSVM
-from shortlist.transductive.swap import swap
+from shortlist.transductive.swap import search, swap
 
 
 def build(X, y, c, candidates, count, k):
@@ -40,11 +40,12 @@ def random_data(seed, n, m, d, gap=0.7):
 def run(method, problem, **limits):
     watch = monitor(**limits)
     options = {} if method is feasible_direction else {"restarts": 3, "seed": 0}
-    return method(problem, watch, **options), watch.certificate()
+    method(problem, watch, **options)
+    return watch.conclude()
 
 
 def check_feasible(problem, found):
-    training, candidates = problem.split_scores(found.w, -found.threshold)
+    training, candidates = problem.split_scores(found.w, found.b)
     assert problem.fits(candidates > 0.0)
     assert found.primal == pytest.approx(problem.objective(found.w, training), rel=1e-9)
 
@@ -83,7 +84,7 @@ def test_local_methods_are_feasible_bounded_and_no_worse_than_their_start(data):
     for method in (swap, feasible_direction):
         found, certificate = run(method, problem)
         check_feasible(problem, found)
-        assert found.primal == pytest.approx(objective(X, y, c, found.w, -found.threshold))
+        assert found.primal == pytest.approx(objective(X, y, c, found.w, found.b))
         assert reference - slack <= found.primal <= start.primal * (1.0 + 1e-9) + slack
         assert certificate.primal == found.primal
         assert certificate.dual <= reference + slack
@@ -114,7 +115,7 @@ def test_swap_is_far_below_the_threshold_and_below_descent():
 def test_exact_agrees_with_enumeration(m, k, d):
     X, y, candidates = random_data(m, 20, m, d)
     data = X, y, np.ones(20), candidates, np.ones(m), k
-    found, certificate = run(exact, build(*data))
+    found, certificate = run(exact, build(*data), tol=1e-5)
     assert certificate.status == "converged"
     assert found.primal == pytest.approx(best_subset(*data), rel=1e-5)
     assert certificate.dual <= found.primal
@@ -131,9 +132,10 @@ def test_exact_improves_on_a_bad_start_and_counts_multiplicities():
     assert bad.primal > 1.05 * reference
     for warm in (False, True):
         watch = monitor(tol=1e-5)
-        found = branch_and_bound(problem, watch, bad, warm=warm)
+        branch_and_bound(problem, watch, bad, warm=warm)
+        found, certificate = watch.conclude()
         check_feasible(problem, found)
-        assert watch.status == "converged"
+        assert certificate.status == "converged"
         assert found.primal == pytest.approx(reference, rel=1e-5)
 
 
@@ -169,24 +171,35 @@ def test_a_limit_in_cpu_seconds_ends_the_search():
     assert watch.dual <= found.primal
 
 
-def test_interrupting_exact_returns_the_incumbent():
+@pytest.mark.parametrize("exit_by", ["ctrl-c", "raise", "return"])
+def test_ctrl_c_and_callbacks_end_the_branch_and_bound(exit_by):
     X, y, candidates = random_data(3, 100, 100, 20)
     problem = build(X, y, np.ones(100), candidates, np.ones(100), 5)
     start = thresholded(problem, AllowedSet(problem))
     pressed = []
 
-    def press_ctrl_c(check):
-        # Called at every better solution, while SCIP's own handler is in place.
+    def press(check):
+        # Called at every better solution, in the midst of SCIP's work.
         if not pressed:
             pressed.append(check)
-            os.kill(os.getpid(), signal.SIGINT)
+            if exit_by == "ctrl-c":
+                os.kill(os.getpid(), signal.SIGINT)
+            elif exit_by == "raise":
+                raise ZeroDivisionError
+        return exit_by == "return"
 
-    watch = monitor(time_limit=60.0, callback=press_ctrl_c)
-    found = branch_and_bound(problem, watch, start, warm=True)
-    check_feasible(problem, found)
-    assert watch.status == "stopped"
+    watch = monitor(time_limit=60.0, callback=press)
+    if exit_by == "return":
+        branch_and_bound(problem, watch, start, warm=True)
+        found, certificate = watch.conclude()
+        check_feasible(problem, found)
+        assert certificate.status == "stopped"
+        assert certificate.dual <= found.primal <= start.primal
+    else:
+        error = KeyboardInterrupt if exit_by == "ctrl-c" else ZeroDivisionError
+        with pytest.raises(error):
+            branch_and_bound(problem, watch, start, warm=True)
     assert watch.seconds < 30.0
-    assert watch.dual <= found.primal <= start.primal
 
 
 def test_score_bounds_hold_for_every_model_at_least_as_good():
@@ -199,7 +212,7 @@ def test_score_bounds_hold_for_every_model_at_least_as_good():
     highest = np.full(problem.n_candidates, -np.inf)
     for _ in range(4000):
         w = best.w + rng.normal(size=3) * rng.choice([0.1, 0.5, 1.0])
-        b = -best.threshold + rng.normal()
+        b = best.b + rng.normal()
         training, scores = problem.split_scores(w, b)
         if problem.objective(w, training) <= ceiling:
             highest = np.maximum(highest, scores)
@@ -224,7 +237,7 @@ def test_limits_and_callbacks_end_the_search(method):
     found, certificate = run(method, problem, callback=lambda check: True)
     check_feasible(problem, found)
     assert certificate.status == "stopped"
-    assert len(certificate.trace) == 1
+    assert len(certificate.trace) <= 2  # the claim, and what was proved
 
 
 @pytest.mark.parametrize("method", [swap, feasible_direction, exact])
@@ -239,8 +252,8 @@ def test_a_budget_that_does_not_bind_returns_the_plain_svm(method):
 def test_the_seed_decides_the_restarts():
     X, y, candidates = random_data(8, 60, 60, 8)
     problem = build(X, y, np.ones(60), candidates, np.ones(60), 5)
-    first = swap(problem, monitor(), 3, 1)
-    again = swap(problem, monitor(), 3, 1)
-    plain = swap(problem, monitor(), 0, 1)
+    first = search(problem, monitor(), 3, 1)
+    again = search(problem, monitor(), 3, 1)
+    plain = search(problem, monitor(), 0, 1)
     np.testing.assert_array_equal(first.w, again.w)
     assert first.primal <= plain.primal

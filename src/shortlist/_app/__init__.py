@@ -8,8 +8,10 @@ from __future__ import annotations
 import click
 
 from .. import __version__
+from ._columns_command import columns
 from ._demo import demo
 from ._evaluate import evaluate
+from ._export import export
 from ._group import Commands
 from ._pick import pick
 from ._score import score
@@ -20,9 +22,10 @@ __all__ = ["app"]
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="shortlist")
 def app() -> None:
-    r"""Choose the few rows to act on: learn from labelled rows, rank the others.
+    """Choose the few rows to act on: learn from labelled rows, rank the others.
 
-    Files are CSV, TSV or Parquet; "-" reads standard input and writes standard output.
+    Files are CSV, TSV, Parquet, Feather or .xlsx; "-" reads standard input and writes standard
+    output.
 
     \b
     Exit codes:
@@ -30,8 +33,8 @@ def app() -> None:
       1    could not be done: a file or its content does not allow it
       2    the command was not understood
       130  interrupted with Ctrl-C; nothing was written
-    """
+    """  # noqa: D301
 
 
-for command in (pick, score, evaluate, demo):
+for command in (pick, score, evaluate, columns, export, demo):
     app.add_command(command)

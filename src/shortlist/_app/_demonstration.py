@@ -10,7 +10,7 @@ import numpy as np
 
 from .._files import free_names
 from ..datasets import load_credit
-from ._picking import run_pick
+from ._picking import Request, run_pick
 
 _HISTORY = 700
 
@@ -33,23 +33,50 @@ def run_demo(budget: int, seed: int, force: bool) -> None:
         loans.assign(outcome=outcome).iloc[past].to_csv(history, index=False)
         loans.iloc[now].to_csv(candidates, index=False)
         result = run_pick(
-            str(candidates),
-            str(history),
-            label="outcome",
-            positive="bad",
-            budget=budget,
-            output=output,
-            report=report,
-            ids=["loan"],
-            seed=seed,
-            force=force,
-            title=f"{budget} of {len(now)} loans to look at",
+            Request(
+                str(candidates),
+                str(history),
+                label="outcome",
+                positive="bad",
+                budget=budget,
+                output=output,
+                report=report,
+                ids=["loan"],
+                seed=seed,
+                force=force,
+                title=f"{budget} of {len(now)} loans to look at",
+            )
         )
     hits = int(bad[now][result.selected].sum())
+    expected = result.expected_hits
     click.echo(
-        f"\nThe outcome of these loans is known, too: {hits} of the {budget} were bad; "
-        f"a blind choice would have found {budget * bad[now].mean():.0f}.\n"
+        f"\nThe outcome of these loans is known, too: {hits} of the {budget} were bad"
+        f"{compared(hits, expected.low, expected.high, expected.confidence)} "
+        f"A blind choice would have found {budget * bad[now].mean():.0f}.\n"
         f"On files of your own:\n"
         f"  shortlist pick candidates.csv --history history.csv --label outcome --positive bad "
         f"-k {budget} --id loan -o {output} --report {report}"
     )
+
+
+def compared(hits: int, low: float, high: float, confidence: float) -> str:
+    """Say how a count of hits compares with what was promised.
+
+    Examples
+    --------
+    >>> from shortlist._app._demonstration import compared
+    >>> compared(16, 17.2, 26.8, 0.9)
+    ', just below the 17 to 27 that were promised: one list in ten is outside.'
+    >>> compared(20, 17.2, 26.8, 0.9)
+    ', within the 17 to 27 that were promised.'
+    """
+    lowest, highest = round(low), round(high)
+    promised = f"the {lowest} to {highest} that were promised"
+    if lowest <= hits <= highest:
+        return f", within {promised}."
+    far = lowest - hits if hits < lowest else hits - highest
+    side = "below" if hits < lowest else "above"
+    just = "just " if far <= max(1, (highest - lowest) // 4) else ""
+    every = round(1.0 / (1.0 - confidence))
+    often = {10: "one list in ten", 20: "one list in twenty"}.get(every, f"one list in {every}")
+    return f", {just}{side} {promised}: {often} is outside."

@@ -15,9 +15,21 @@ from ._lists import print_json, warn
 @_options.label
 @_options.positive
 @click.option(
-    "--score", required=True, metavar="COLUMN", help="Column of scores, higher is better."
+    "--score",
+    default="score",
+    show_default=True,
+    metavar="COLUMN",
+    help="Column of scores, higher is better.",
 )
-@_options.budget(True, "Length of the list to judge: 100, 0.05 or 5%.")
+@_options.budget(False, "Length of the list to judge: 100, 0.05 or 5%. Without it, all of it.")
+@click.option("--truth", metavar="FILE", help="Table with the outcomes, if SCORED has none.")
+@click.option(
+    "--on",
+    "keys",
+    multiple=True,
+    metavar="COLUMN",
+    help="Column that names a row in both files. May be repeated.",
+)
 @_options.encoding
 @_options.as_json
 def evaluate(
@@ -25,35 +37,37 @@ def evaluate(
     label: str,
     positive: str | None,
     score: str,
-    budget: int | float,
+    budget: int | float | None,
+    truth: str | None,
+    keys: tuple[str, ...],
     encoding: str,
     as_json: bool,
 ) -> None:
-    r"""Judge the first k rows of SCORED, now that the labels are known.
+    """Judge the first k rows of SCORED, now that the labels are known.
 
     Prints hits, precision and recall among the k rows with the highest scores, and the share
     of positives above every negative, each with a 95 % interval (Wilson's). Rows of equal
     score count by their mean over all orders.
 
     \b
-    shortlist evaluate scored.csv --label fraud --score s -k 100
-    """
-    from .._files import spooled
+    shortlist evaluate scored.csv --label fraud -k 100
+    shortlist evaluate list.csv --truth outcomes.csv --on payment_id --label fraud
+    """  # noqa: D301
+    if (truth is None) != (not keys):
+        raise click.UsageError("--truth FILE and --on COLUMN belong together.")
+    _options.check_streams((scored, truth or ""), None, as_json)
+
+    from ._judging import read_scored
+
+    y, scores, listed, chosen, notes = read_scored(
+        scored, truth, keys, label=label, positive=positive, score=score, encoding=encoding
+    )
     from ..metrics import interval
     from ..picking.history import check_budget
-    from ._labels import read_labels, read_numbers
-    from ._tables import Table
 
-    with spooled(scored) as path:
-        table = Table(path, "standard input" if scored == "-" else scored, encoding)
-        table.check_columns([label], "named by --label")
-        table.check_columns([score], "named by --score")
-        rows = table.read([label, score])
-    present, y, chosen = read_labels(rows[label], positive, table.name)
-    if not present.all():
-        warn(f"{(~present).sum():,} rows without a label are left out.")
-    scores = read_numbers(rows[score][present], table.name)
-    k = check_budget(budget, len(y))
+    for note in notes:
+        warn(note)
+    k = check_budget(listed if budget is None else budget, listed)
     found = {
         name: interval(name, y, scores, method="wilson", **params)
         for name, params in (
@@ -77,19 +91,28 @@ def evaluate(
                 "positives": int(y.sum()),
                 "positive_label": chosen,
                 "confidence": found["precision_at_k"].confidence,
+                "warnings": notes,
                 "hits": hits,
                 **figures,
             }
         )
         return
     click.echo(f"{len(y):,} rows, {int(y.sum()):,} labelled {chosen!r}; list of {k:,}")
-    lines = [
-        (f"hits in the first {k:,}", hits, "{:.4g}"),
+    lines: list[tuple[str, dict[str, Any], str | None]] = [
+        (f"hits in the first {k:,}", hits, None),
         ("precision", precision, "{:.1%}"),
         (f"recall, of all {chosen!r}", figures["recall_at_k"], "{:.1%}"),
         ("above every other row", figures["positives_at_top"], "{:.1%}"),
     ]
     width = max(len(name) for name, _, _ in lines)
     for name, value, style in lines:
-        estimate, low, high = (style.format(value[key]) for key in ("estimate", "low", "high"))
+        estimate, low, high = (
+            _count(value[key]) if style is None else style.format(value[key])
+            for key in ("estimate", "low", "high")
+        )
         click.echo(f"  {name:<{width}}  {estimate:>7}   95 % interval {low} to {high}")
+
+
+def _count(hits: float) -> str:
+    """Hits: whole where they are whole, one decimal where ties or an interval share them."""
+    return f"{round(hits):,}" if abs(hits - round(hits)) < 1e-9 else f"{hits:,.1f}"

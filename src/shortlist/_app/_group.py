@@ -2,13 +2,41 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import click
 
 _INTERRUPTED = 130
+
+
+class Stopped(BaseException):
+    """The process was asked to end, by a signal."""
+
+
+@contextlib.contextmanager
+def _ends_cleanly() -> Iterator[None]:
+    """Turn requests to end into an exception, so that nothing half-written stays behind."""
+
+    def stop(number: int, frame: object) -> None:
+        raise Stopped(number)
+
+    before = {}
+    # Only the main thread may; elsewhere the program around decides.
+    with contextlib.suppress(ValueError):
+        for name in ("SIGTERM", "SIGHUP"):
+            number = getattr(signal, name, None)
+            if number is not None and signal.getsignal(number) == signal.SIG_DFL:
+                before[number] = signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 class Commands(click.Group):
@@ -18,7 +46,7 @@ class Commands(click.Group):
         """Run a command; turn what it raises into a message and an exit code."""
         try:
             # What a user can act on is said in the command's own words.
-            with warnings.catch_warnings():
+            with warnings.catch_warnings(), _ends_cleanly():
                 warnings.simplefilter("ignore")
                 return super().invoke(ctx)
         except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
@@ -26,6 +54,9 @@ class Commands(click.Group):
         except KeyboardInterrupt:
             click.echo("\nInterrupted: nothing was written.", err=True)
             ctx.exit(_INTERRUPTED)
+        except Stopped as stopped:
+            click.echo("Stopped: nothing was written.", err=True)
+            ctx.exit(128 + int(stopped.args[0]))
         except ModuleNotFoundError:
             raise
         except MemoryError:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
-from ..metrics import partial_auc
-from ._columns import ColumnTypes, _without_blanks
+from .._positive import plain_positive, spelling
+from ._cells import is_blank
 from ._tables import TableError
 
-# Labels whose positive one needs no explanation.
-_PLAIN = ({"0", "1"}, {"-1", "1"}, {"no", "yes"}, {"n", "y"}, {"false", "true"}, {"f", "t"})
-_POSITIVE = ("1", "yes", "y", "true", "t")
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ._columns import Columns
+
 # A column that ranks this well is more likely to know the label than to predict it.
 _LEAK_AUC = 0.999
 # Chance of such a column by luck, over all columns, above which nothing is said.
@@ -54,81 +57,55 @@ class Leak:
 
 
 def read_labels(
-    column: pd.Series, positive: str | None, name: str
+    cells: Sequence[Any], label: str, positive: str | None, name: str
 ) -> tuple[np.ndarray, np.ndarray, str]:
     """Return which rows have a label, which of those are positive, and the positive label.
 
     Parameters
     ----------
-    column : Series
+    cells : sequence
         The labels, as text or in any type.
+    label : str
+        Name of their column.
     positive : str or None
         The positive label; None where it goes without saying (1, yes, true).
     name : str
         What messages call the file.
     """
-    column = _without_blanks(column)
-    present = column.notna().to_numpy()
-    text = column[present].map(_spelling)
-    values = text.value_counts()
-    label = column.name
-    if not len(values):
+    spelled = {cell: None if is_blank(cell) else spelling(cell) for cell in set(cells)}
+    text = [spelled[cell] for cell in cells]
+    counts = Counter(value for value in text if value is not None)
+    if not counts:
         raise TableError(f"{name}: column {label!r} holds no label.")
-    shown = ", ".join(f"{value!r} ({count:,})" for value, count in values.iloc[:5].items())
+    values = [value for value, _ in counts.most_common()]
+    shown = ", ".join(f"{value!r} ({counts[value]:,})" for value in values[:5])
+    if len(values) == 1 and positive in (None, *values):
+        raise TableError(
+            f"{name}: column {label!r} holds one class only ({shown}); rows with the label you "
+            "look for and rows without it are needed."
+        )
     if positive is None:
-        found = {value.lower() for value in values.index}
-        if len(values) == 1:
-            raise TableError(
-                f"{name}: column {label!r} holds one class only ({shown}); "
-                "rows with the label you look for and rows without it are needed."
-            )
-        if found not in _PLAIN:
+        place = plain_positive(values)
+        if place is None:
             more = f" and {len(values) - 5} more" if len(values) > 5 else ""
             raise TableError(
                 f"{name}: column {label!r} holds {shown}{more}; say which one you look for, "
-                f"for example --positive {values.index[-1]}."
+                f"for example --positive {shlex.quote(values[-1])}."
             )
-        chosen = next(value for value in values.index if value.lower() in _POSITIVE)
+        chosen = values[place]
     else:
-        chosen = _spelling(positive)
-        if chosen not in values.index:
+        chosen = spelling(positive)
+        if chosen not in counts:
             raise TableError(
                 f"{name}: column {label!r} has no label {positive!r}; it holds {shown}."
             )
-        if len(values) == 1:
-            raise TableError(
-                f"{name}: column {label!r} holds one class only ({shown}); rows without it are "
-                "needed, too."
-            )
-    return present, (text == chosen).to_numpy(), chosen
-
-
-def read_numbers(column: pd.Series, name: str) -> np.ndarray:
-    """Return a column of finite numbers, or name the first row that holds none."""
-    numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
-    wrong = ~np.isfinite(numbers)
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise TableError(
-            f"{name}: column {column.name!r} holds {column.iloc[row]!r} in row "
-            f"{column.index[row]} (counted from 0), which is no finite number; "
-            f"{int(wrong.sum()):,} rows are like that. Correct them or leave them out."
-        )
-    return numbers
-
-
-def _spelling(value: Any) -> str:
-    """One spelling for a value: 1, 1.0 and " 1 " are the same label."""
-    text = str(value).strip()
-    try:
-        number = float(text)
-    except ValueError:
-        return text
-    return str(int(number)) if number.is_integer() else repr(number)
+    present = np.array([value is not None for value in text], dtype=bool)
+    hit = np.array([value == chosen for value in text if value is not None], dtype=bool)
+    return present, hit, chosen
 
 
 def find_leaks(
-    rows: pd.DataFrame, typed: pd.DataFrame, types: ColumnTypes, labels: pd.Series, y: np.ndarray
+    rows: pd.DataFrame, typed: pd.DataFrame, columns: Columns, labels: pd.Series, y: np.ndarray
 ) -> Iterator[Leak]:
     """Yield columns that repeat the label or rank the history almost perfectly.
 
@@ -139,41 +116,47 @@ def find_leaks(
     ----------
     rows, typed : DataFrame
         The labelled rows as read, and in their types.
-    types : ColumnTypes
-        Their types.
+    columns : Columns
+        How they are read.
     labels : Series
         The labels as read.
     y : ndarray of bool
         True where the label is the positive one.
     """
+    from ._columns import DATE, NUMBER
+
     n, n_positive = len(y), int(y.sum())
-    by_luck = math.log(2 * len(types.used)) - (
+    by_luck = math.log(2 * max(len(columns.names), 1)) - (
         math.lgamma(n + 1) - math.lgamma(n_positive + 1) - math.lgamma(n - n_positive + 1)
     )
-    spelled = labels.map(_spelling).to_numpy()
-    for name in types.used:
-        equal = bool((_without_blanks(rows[name]).map(_spelling).to_numpy() == spelled).all())
+    spelled = labels.map(spelling).to_numpy()
+    few = labels.nunique()
+    for name in columns.names:
+        # A copy of the label has no more values than it; most columns need no closer look.
+        equal = columns[name].distinct <= few and bool(
+            (rows[name].map(spelling).to_numpy() == spelled).all()
+        )
         if not equal and by_luck > math.log(_LUCK):
             continue
-        auc = 1.0 if equal else _ranking(typed[name], name in types.texts, y)
+        is_text = columns[name].kind not in (NUMBER, DATE)
+        auc = 1.0 if equal else _ranking(typed[name], is_text, y)
         if auc > _LEAK_AUC:
             yield Leak(name, auc, equal)
 
 
 def _ranking(column: pd.Series, is_text: bool, y: np.ndarray) -> float:
+    import pandas as pd
+
+    from ..metrics import partial_auc
+
     if is_text:
         by_value = pd.Series(y.astype(float), column.index).groupby(column)
         others = by_value.transform("count") - 1
         share = (by_value.transform("sum") - y) / others.clip(lower=1)
         scores = [share.where(others > 0, y.mean()).to_numpy()]
     else:
-        # Dates are ranked by their time in seconds; NaT is the lowest integer.
-        gap = column.isna().to_numpy()
-        values = (
-            column.astype("int64").to_numpy(dtype=np.float64)
-            if pd.api.types.is_datetime64_any_dtype(column)
-            else column.to_numpy(dtype=np.float64)
-        )
+        values = column.to_numpy(dtype=np.float64)
+        gap = np.isnan(values)
         known = values[~gap]
         scores = [
             np.where(gap, extreme, values)

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
 
     from ._tables import Table
@@ -22,7 +22,9 @@ def list_blocks(
     table: Table, selected: np.ndarray, scores: np.ndarray, ids: Sequence[str]
 ) -> Iterator[pd.DataFrame]:
     """Yield the chosen rows, best first, a bounded number at a time."""
-    order = [*ids, *(name for name in table.columns if name not in ids)]
+    import numpy as np
+
+    order = [*ids, *(name for name in table.columns if name not in set(ids))]
     names = {name: f"{name} (input)" for name in OWN if name in order}
     done = 0
     for block in table.take(selected):
@@ -66,7 +68,7 @@ def plain(value: Any) -> Any:
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
-    if isinstance(value, np.generic | np.ndarray):
+    if hasattr(value, "tolist"):
         return plain(value.tolist())
     if isinstance(value, float):
         return value if math.isfinite(value) else None

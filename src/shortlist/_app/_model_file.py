@@ -12,11 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import skops.io
 
-from ._columns import ColumnTypes
+from ._cells import printable
+from ._columns import Columns
+from ._features import Features
 
-FORMAT = 1
+FORMAT = 2
+# Bytes that a file may unpack to; a model of many support vectors has tens of millions.
+_MOST_BYTES = 256 << 20
 
 # functools.partial holds a function and its arguments; the function has to be listed, too.
 TRUSTED = (
@@ -34,11 +39,6 @@ TRUSTED = (
     "shortlist.top.estimators.TopPush",
     "shortlist.transductive.estimator.TransductiveTopK",
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
-    "skrub._datetime_encoder.DatetimeEncoder",
-    "skrub._string_encoder.StringEncoder",
-    "skrub._to_datetime.ToDatetime",
-    "skrub._to_float.ToFloat",
-    "skrub._to_str.ToStr",
 )
 
 
@@ -53,9 +53,11 @@ class SavedModel:
     Attributes
     ----------
     pipeline : Pipeline
-        From typed rows to scores.
-    types : ColumnTypes
+        From features to scores.
+    columns : Columns
         From rows of a file to typed rows.
+    features : Features
+        From typed rows to features.
     label, positive : str
         Name of the label column and the label that was looked for.
     ids : list of str
@@ -67,7 +69,8 @@ class SavedModel:
     """
 
     pipeline: Any
-    types: ColumnTypes
+    columns: Columns
+    features: Features
     label: str
     positive: str
     ids: list[str]
@@ -80,13 +83,14 @@ def save_model(model: SavedModel, path: Path) -> None:
     content = {
         "format": FORMAT,
         **{name: getattr(model, name) for name in SavedModel.__dataclass_fields__},
-        "types": {name: getattr(model.types, name) for name in ColumnTypes.__dataclass_fields__},
+        "columns": model.columns.to_plain(),
+        "features": model.features.to_plain(),
     }
     skops.io.dump(content, path, compression=zipfile.ZIP_DEFLATED)
     unknown = _unknown(path)
     if unknown:
         raise ModelFileError(
-            f"the model {model.winner} cannot be saved: it consists of {', '.join(unknown)}, "
+            f"the model {model.winner} cannot be saved: it consists of {_told(unknown)}, "
             "which a model file may not hold."
         )
 
@@ -103,10 +107,11 @@ def load_model(path: Path, name: str | None = None) -> SavedModel:
     """
     name = str(path) if name is None else name
     try:
+        _check_size(path, name)
         unknown = _unknown(path)
         if unknown:
             raise ModelFileError(
-                f"{name} names types that no model of shortlist holds: {', '.join(unknown)}. "
+                f"{name} names types that no model of shortlist holds: {_told(unknown)}. "
                 "It was refused and nothing in it was run. Use a file that "
                 "shortlist pick --save has written."
             )
@@ -117,7 +122,9 @@ def load_model(path: Path, name: str | None = None) -> SavedModel:
                 f"{FORMAT}; make it again with shortlist pick --save."
             )
         content = {key: content[key] for key in SavedModel.__dataclass_fields__}
-        content["types"] = ColumnTypes(**content["types"])
+        content["columns"] = Columns.from_plain(content["columns"])
+        content["features"] = Features.from_plain(content["features"])
+        _check_trees(content["pipeline"])
     except (ModelFileError, FileNotFoundError, IsADirectoryError, PermissionError):
         raise
     except Exception as error:
@@ -127,6 +134,57 @@ def load_model(path: Path, name: str | None = None) -> SavedModel:
             "shortlist pick --save writes one."
         ) from error
     return SavedModel(**content)
+
+
+def _told(names: list[str]) -> str:
+    """Names from a file, not trusted to be names."""
+    shown = ", ".join(printable(name, 80) for name in names[:8])
+    return shown if len(names) <= 8 else f"{shown} and {len(names) - 8} more"
+
+
+def _check_size(path: Path, name: str) -> None:
+    """Refuse a small file that would fill the memory."""
+    with zipfile.ZipFile(path) as archive:
+        unpacked = sum(item.file_size for item in archive.infolist())
+    if unpacked > _MOST_BYTES:
+        raise ModelFileError(
+            f"{name} unpacks to {unpacked / 2**20:,.0f} MB, and a model has at most "
+            f"{_MOST_BYTES >> 20} MB; nothing of it was read."
+        )
+
+
+def _check_trees(part: Any, seen: set[int] | None = None) -> None:
+    """Raise where a tree points outside itself: compiled code would follow."""
+    seen = set() if seen is None else seen
+    if id(part) in seen or isinstance(part, str | bytes | int | float | np.ndarray | None):
+        return
+    seen.add(id(part))
+    nodes = getattr(part, "nodes", None)
+    if isinstance(nodes, np.ndarray) and nodes.dtype.names:
+        _check_nodes(part, nodes)
+    inside = (
+        part.values() if isinstance(part, dict) else part if isinstance(part, list | tuple) else ()
+    )
+    for item in (*inside, *vars(part).values()) if hasattr(part, "__dict__") else inside:
+        _check_trees(item, seen)
+
+
+def _check_nodes(tree: Any, nodes: np.ndarray) -> None:
+    inner = ~nodes["is_leaf"].astype(bool)
+    count = len(nodes)
+    places = np.arange(count)
+    for side in ("left", "right"):
+        child = nodes[side][inner].astype(np.int64)
+        # A child comes after its parent, so that no walk goes in circles.
+        if ((child <= places[inner]) | (child >= count)).any():
+            raise ValueError("a tree points outside itself")
+    if (nodes["feature_idx"][inner] < 0).any():
+        raise ValueError("a tree asks for a feature that is not there")
+    categorical = inner & nodes["is_categorical"].astype(bool)
+    if categorical.any():
+        bitsets = getattr(tree, "raw_left_cat_bitsets", np.empty(0))
+        if (nodes["bitset_idx"][categorical] >= len(bitsets)).any():
+            raise ValueError("a tree points outside itself")
 
 
 def _unknown(path: Path) -> list[str]:

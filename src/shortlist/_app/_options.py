@@ -56,7 +56,8 @@ output = _option(
     "-o",
     "--output",
     metavar="FILE",
-    help="The list: .csv, .tsv or .parquet. Without it, CSV on standard output.",
+    help="The list: .csv, .tsv (or .csv.gz), .parquet, .feather or .xlsx. Without it, CSV on "
+    "standard output.",
 )
 ids = _option(
     "--id",
@@ -64,6 +65,26 @@ ids = _option(
     multiple=True,
     metavar="COLUMN",
     help="Column that names a row: carried to the list, never learned from. May be repeated.",
+)
+drop = _option(
+    "--drop",
+    multiple=True,
+    metavar="COLUMN",
+    help="Column that must not be learned from. May be repeated.",
+)
+types = _option(
+    "--type",
+    "types",
+    multiple=True,
+    metavar="COLUMN=TYPE",
+    help="What a column holds, where it is read wrongly: number, decimal-point, decimal-comma, "
+    "date, day-first, month-first, category or text. May be repeated.",
+)
+safe = _option(
+    "--spreadsheet-safe",
+    "safe",
+    is_flag=True,
+    help="Put an apostrophe before text that a spreadsheet would run as a formula.",
 )
 encoding = _option(
     "--encoding", default="utf-8", show_default=True, metavar="NAME", help="Of text files."

@@ -21,22 +21,24 @@ from . import _options
 @click.option("--report", metavar="FILE", help="A page (.html) that shows and defends the list.")
 @click.option("--save", metavar="FILE", help="The model (.skops), for shortlist score.")
 @_options.ids
-@click.option(
-    "--drop",
-    multiple=True,
-    metavar="COLUMN",
-    help="Column that must not be learned from. May be repeated.",
-)
+@_options.drop
 @click.option(
     "--group", metavar="COLUMN", help="Rows with the same value here are tested together."
+)
+@_options.types
+@click.option(
+    "--keep-known",
+    is_flag=True,
+    help="Keep candidates that are in the history, too; they are left out otherwise.",
 )
 @_options.encoding
 @click.option("--seed", type=int, default=0, show_default=True, help="Of everything random.")
 @click.option("--jobs", type=int, default=1, show_default=True, help="Processes; -1 for all cores.")
+@_options.safe
 @_options.force
 @_options.as_json
 def pick(candidates: str, history: str, **options: Any) -> None:
-    r"""Choose the best rows of CANDIDATES, judging by a history.
+    """Choose the best rows of CANDIDATES, judging by a history.
 
     Compares models on the history at this budget by cross-validation, refits the best, and
     writes the chosen rows, best first: rank, row (counted from 0), score, ids, the columns of
@@ -45,8 +47,10 @@ def pick(candidates: str, history: str, **options: Any) -> None:
 
     \b
     shortlist pick today.csv --history last-year.csv --label fraud -k 100 -o list.csv
-    """
-    from ._picking import run_pick
+    """  # noqa: D301
+    from ._picking import Request, run_pick
 
     _options.check_streams((candidates, history), options["output"], options["as_json"])
-    run_pick(candidates, history, **options)
+    if options["output"] is None and not options["as_json"]:
+        options["output"] = "-"
+    run_pick(Request(candidates, history, **options))

@@ -1,280 +1,221 @@
-"""The work of ``shortlist pick``."""
+"""The work of ``shortlist pick``: checks first, without loading anything heavy."""
 
 from __future__ import annotations
 
-import contextlib
-import warnings
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
-import pandas as pd
 
 from .._files import Outputs, spooled
-from ..picking import job as picking
-from ..picking.history import check_budget
-from ._columns import ColumnTypes, MissingCount, make_features, read_types
-from ._labels import Leak, find_leaks, read_labels
+from ._cells import printable
+from ._labels import read_labels
 from ._lists import entries, first_rows, list_blocks, print_json, warn
-from ._model_file import SavedModel, save_model
-from ._tables import Table, TableError, check_ending, write_list
+from ._look import SHORT, column_lines, column_records, role_of
+from ._tables import Table, TableError, check_file, known_encoding, listed
+from ._writing import check_ending, write_list
 
-# Candidates above this number of cells are read in blocks.
-_CELLS_AT_ONCE = 1_000_000
+if TYPE_CHECKING:
+    from ..picking import Shortlist
+    from ._learning import Job
 
 
 @dataclass(frozen=True)
-class Past:
-    """The history, ready to learn from.
+class Request:
+    """What ``shortlist pick`` was asked to do; the names are those of its options."""
 
-    Attributes
-    ----------
-    rows : DataFrame
-        Typed columns of the labelled rows.
-    y : ndarray of bool
-        True for the label that is looked for.
-    types : ColumnTypes
-        Types of the columns.
-    positive : str
-        The label that is looked for.
-    groups : ndarray or None
-        Group of each row.
-    leaks : list of Leak
-        Columns that seem to know the label.
-    """
+    candidates: str
+    history: str
+    label: str
+    budget: int | float
+    positive: str | None = None
+    output: str | None = None
+    report: str | None = None
+    save: str | None = None
+    ids: Sequence[str] = ()
+    drop: Sequence[str] = ()
+    types: Sequence[str] = ()
+    group: str | None = None
+    keep_known: bool = False
+    effort: str | None = None
+    encoding: str = "utf-8"
+    seed: int = 0
+    jobs: int = 1
+    force: bool = False
+    safe: bool = False
+    as_json: bool = False
+    title: str | None = None
 
-    rows: pd.DataFrame
-    y: np.ndarray
-    types: ColumnTypes
-    positive: str
-    groups: np.ndarray | None
-    leaks: list[Leak]
+    @property
+    def paths(self) -> list[str]:
+        """Outputs in the order in which they appear: the list last."""
+        return [path for path in (self.report, self.save, self.output) if path is not None]
 
 
-def run_pick(
-    candidates: str,
-    history: str,
-    *,
-    label: str,
-    positive: str | None = None,
-    budget: int | float,
-    output: str | None = None,
-    report: str | None = None,
-    save: str | None = None,
-    ids: Sequence[str] = (),
-    drop: Sequence[str] = (),
-    group: str | None = None,
-    encoding: str = "utf-8",
-    seed: int = 0,
-    jobs: int = 1,
-    force: bool = False,
-    as_json: bool = False,
-    title: str | None = None,
-) -> picking.Shortlist:
+class Clock:
+    """Seconds of each part of the work."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._last = self._first = time.perf_counter()
+
+    def done(self, part: str) -> None:
+        """Put what has passed down to a part."""
+        now = time.perf_counter()
+        self.seconds[part] = self.seconds.get(part, 0.0) + now - self._last
+        self._last = now
+
+    def all(self) -> dict[str, float]:
+        """Every part, and the sum."""
+        return {**self.seconds, "total": self._last - self._first}
+
+
+def run_pick(request: Request) -> Shortlist:
     """Do what ``shortlist pick`` says; return the shortlist for those who want to say more."""
-    if output is None and not as_json:
-        output = "-"
-    for path, ending in ((report, ".html"), (save, ".skops")):
-        if path is not None and not path.lower().endswith(ending):
-            raise TableError(f"{path} must end in {ending}.")
-    if output is not None:
-        check_ending(output)
-    paths = [path for path in (output, report, save) if path is not None]
+    clock = Clock()
     with ExitStack() as stack:
-        outputs = Outputs(*paths, force=force)
+        outputs = check_paths(request)
         table, old = (
             Table(
                 stack.enter_context(spooled(path)),
                 "standard input" if path == "-" else path,
-                encoding,
+                request.encoding,
             )
-            for path in (candidates, history)
+            for path in (request.candidates, request.history)
         )
         # Counting reads the file to its end: what is malformed is found before the work.
         if not table.n_rows:
             raise TableError(f"{table.name} has a line of names and no rows.")
-        past_columns = _check_columns(table, old, label, [*ids], [*drop], group)
-        check_budget(budget, table.n_rows)
-        past = read_past(old, past_columns, label, positive, group)
-        for leak in past.leaks:
-            warn(str(leak))
-        stack.enter_context(outputs)
-        missing = MissingCount(past.types)
-        result, notes = _pick(table, past, budget, seed, jobs, missing)
-        notes += missing.warnings()
-        for note in notes:
-            warn(note)
-        _write(result, table, past, outputs, output, report, save, label, ids, title)
-        if as_json:
-            listed = entries(table, result.selected, result.scores, ids)
-    if as_json:
-        print_json(
-            _summary(
-                result, past, notes, listed, {"output": output, "report": report, "save": save}
+        check_columns(table, old, request)
+        if request.budget > table.n_rows:
+            raise TableError(
+                f"k={request.budget} is more than the {table.n_rows:,} candidates; choose k of at "
+                f"most {table.n_rows}."
             )
-        )
+        labels = read_labels(old.cells(request.label), request.label, request.positive, old.name)
+        clock.done("reading")
+
+        from ._learning import learn
+
+        clock.done("loading")
+        stack.enter_context(outputs)
+        job = learn(table, old, labels, request, clock)
+        write_outputs(job, table, outputs, request)
+        if request.as_json:
+            ids = request.ids
+            job.entries = entries(table, job.result.selected, job.result.scores, ids)
+    clock.done("writing")
+    if request.as_json:
+        print_json(_summary(job, request, clock))
     else:
         # The list itself has standard output when it goes there.
-        click.echo(str(result), err=output == "-")
-        for path in paths:
+        piped = request.output == "-"
+        click.echo(str(job.result), err=piped)
+        for path in request.paths:
             if path != "-":
-                click.echo(f"Wrote {path}", err=output == "-")
-    return result
+                click.echo(f"Wrote {path}", err=piped)
+    return job.result
 
 
-def _check_columns(
-    table: Table,
-    old: Table,
-    label: str,
-    ids: list[str],
-    drop: list[str],
-    group: str | None,
-) -> list[str]:
-    """Return the columns to learn from, or say what the two files do not share."""
-    old.check_columns([label], "named by --label")
-    old.check_columns(drop, "named by --drop")
-    old.check_columns([] if group is None else [group], "named by --group")
-    table.check_columns(ids, "named by --id")
-    unused = {label, *ids, *drop, group}
+def check_paths(request: Request) -> Outputs:
+    """Say what is wrong with the names of files, before anything is read."""
+    for path, ending in ((request.report, ".html"), (request.save, ".skops")):
+        if path is not None and not path.lower().endswith(ending):
+            raise TableError(f"{path} must end in {ending}.")
+    if request.output is not None:
+        check_ending(request.output)
+    known_encoding(request.encoding)
+    outputs = Outputs(*request.paths, force=request.force)
+    for path in (request.candidates, request.history):
+        if path != "-":
+            check_file(path, path)
+    return outputs
+
+
+def check_columns(table: Table, old: Table, request: Request) -> None:
+    """Say what the two files do not share."""
+    group = [] if request.group is None else [request.group]
+    old.check_columns([request.label], "named by --label")
+    old.check_columns(request.drop, "named by --drop")
+    old.check_columns(group, "named by --group")
+    named = [text.rpartition("=")[0] for text in request.types]
+    old.check_columns([name for name in named if name], "named by --type")
+    table.check_columns(request.ids, "named by --id")
+    unused = set(role_of(request.label, request.ids, request.drop, request.group))
     columns = [name for name in old.columns if name not in unused]
     if not columns:
-        besides = _quoted(sorted(filter(None, unused)))
-        raise TableError(f"{old.name} has no column to learn from besides {besides}.")
-    lacking = [name for name in columns if name not in table.columns]
+        raise TableError(
+            f"{old.name} has no column to learn from besides {listed(sorted(unused), 5)}."
+        )
+    has = set(table.columns)
+    lacking = [name for name in columns if name not in has]
     if lacking:
         known = {*columns, *unused}
         extra = [name for name in table.columns if name not in known]
-        new = f" {table.name} has {_quoted(extra)}, which {old.name} has not." if extra else ""
+        new = f" {table.name} has {listed(extra, 5)}, which {old.name} has not." if extra else ""
         remedy = " ".join(f"--drop {name!r}" for name in lacking[:5])
         raise TableError(
-            f"the columns differ: {table.name} lacks {_quoted(lacking)} of {old.name}.{new} "
+            f"the columns differ: {table.name} lacks {listed(lacking, 5)} of {old.name}.{new} "
             "Give both files the same columns, or add "
             f"{remedy}{' ...' if len(lacking) > 5 else ''}."
         )
-    return columns
 
 
-def _quoted(names: list[str]) -> str:
-    shown = ", ".join(repr(name) for name in names[:5])
-    return shown if len(names) <= 5 else f"{shown} and {len(names) - 5} more"
+def tell_columns(job: Job, name: str) -> None:
+    """Show how the columns were read, and what that suggests."""
+    for line in column_lines(job.columns, printable(name, 200), SHORT):
+        click.echo(line, err=True)
+    for hint in job.hints:
+        click.secho(f"Hint: {hint}", fg="cyan", err=True)
+    for leak in job.leaks:
+        warn(str(leak))
 
 
-def read_past(
-    old: Table, columns: list[str], label: str, positive: str | None, group: str | None
-) -> Past:
-    """Read the history: labels, types of the columns, columns that know too much."""
-    rows = old.read()
-    if not len(rows):
-        raise TableError(f"{old.name} has a line of names and no rows.")
-    present, y, chosen = read_labels(rows[label], positive, old.name)
-    if not present.all():
-        warn(f"{(~present).sum():,} rows of {old.name} without a label are left out.")
-        rows = rows[present].reset_index(drop=True)
-    types, typed = read_types(rows[columns])
-    if types.empty:
-        warn(f"{_quoted(types.empty)} of {old.name} hold no value and are not used.")
-    if not types.used:
-        raise TableError(f"{old.name} has no column with values besides the label.")
-    leaks = list(find_leaks(rows, typed, types, rows[label], y))
-    groups = None if group is None else rows[group].astype(str).to_numpy()
-    return Past(typed, y, types, chosen, groups, leaks)
-
-
-def _pick(
-    table: Table, past: Past, budget: int | float, seed: int, jobs: int, missing: MissingCount
-) -> tuple[picking.Shortlist, list[str]]:
-    def blocks() -> Iterator[pd.DataFrame]:
-        for block in table.blocks():
-            yield missing.add(past.types.apply(block))
-
-    at_once = table.n_rows * len(table.columns) <= _CELLS_AT_ONCE
-    with progress_bar() as progress, warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        result = picking.pick(
-            past.rows,
-            past.y,
-            pd.concat(list(blocks()), ignore_index=True) if at_once else blocks,
-            budget,
-            features=make_features(past.types, past.rows),
-            groups=past.groups,
-            random_state=seed,
-            n_jobs=jobs,
-            progress=progress,
-        )
-    told = (str(w.message) for w in caught if w.category is UserWarning)
-    return replace(result, positive_label=past.positive), list(dict.fromkeys(told))
-
-
-@contextlib.contextmanager
-def progress_bar() -> Iterator[Callable[[int, int, str], None] | None]:
-    """Yield a callback that draws a bar on standard error, or None where nobody looks."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield None
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("Comparing models", total=None)
-
-        def show(done: int, total: int, message: str) -> None:
-            bar.update(task, completed=done, total=total, description=message)
-
-        yield show
-
-
-def _write(
-    result: picking.Shortlist,
-    table: Table,
-    past: Past,
-    outputs: Outputs,
-    output: str | None,
-    report: str | None,
-    save: str | None,
-    label: str,
-    ids: Sequence[str],
-    title: str | None,
-) -> None:
-    shown: list[pd.DataFrame] = []
+def write_outputs(job: Job, table: Table, outputs: Outputs, request: Request) -> None:
+    """Write the list, the report and the model where they will wait for each other."""
+    result, ids = job.result, request.ids
+    shown: list[Any] = []
     blocks = first_rows(list_blocks(table, result.selected, result.scores, ids), shown)
-    if output is not None:
-        write_list(outputs[output], blocks)
-    elif report is not None:
+    if request.output is not None:
+        write_list(outputs[request.output], request.output, blocks, request.safe)
+    elif request.report is not None:
         next(blocks)
-    if report is not None:
+    if request.report is not None:
+        from ..report import write_report
+
         own = ["rank", "row", "score"]
-        heading = title or f"{result.k:,} of the {result.n_candidates:,} rows of {table.name}"
-        result.report(
-            outputs[report], rows=shown[0].drop(columns=own), title=heading, overwrite=True
+        heading = request.title or (
+            f"{result.k:,} of the {result.n_candidates:,} rows of {table.name}"
         )
-    if save is not None:
-        model = SavedModel(
-            result.model, past.types, label, past.positive, list(ids), result.winner,
-            dict(result.settings["versions"]),
-        )  # fmt: skip
-        save_model(model, outputs[save])
+        write_report(
+            result,
+            outputs[request.report],
+            rows=shown[0].drop(columns=own),
+            title=heading,
+            overwrite=True,
+            columns=column_records(job.columns),
+        )
+    if request.save is not None:
+        from ._model_file import save_model
+
+        save_model(job.saved(request), outputs[request.save])
 
 
-def _summary(
-    result: picking.Shortlist,
-    past: Past,
-    notes: list[str],
-    listed: list[dict[str, Any]],
-    files: dict[str, str | None],
-) -> dict[str, Any]:
+def _summary(job: Job, request: Request, clock: Clock) -> dict[str, Any]:
+    result = job.result
     expected = result.expected_hits
     return {
         "command": "pick",
         "k": result.k,
         "candidates": result.n_candidates,
+        "known_candidates": int(np.sum(job.known)),
         "history": result.n_history,
         "positives": result.n_positive,
-        "positive_label": past.positive,
+        "positive_label": result.positive_label,
         "verdict": result.verdict,
         "winner": result.winner,
         "baseline": result.baseline,
@@ -282,9 +223,12 @@ def _summary(
             name: getattr(expected, name) for name in ("value", "low", "high", "confidence")
         },
         "comparison": result.comparison.to_frame().to_dict("records"),
-        "leaks": [vars(leak) for leak in past.leaks],
-        "warnings": notes,
+        "columns": column_records(job.columns),
+        "hints": job.hints,
+        "leaks": [vars(leak) for leak in job.leaks],
+        "warnings": job.notes,
         "settings": result.settings,
-        "files": files,
-        "list": listed,
+        "seconds": clock.all(),
+        "files": {"output": request.output, "report": request.report, "save": request.save},
+        "list": job.entries,
     }

@@ -16,17 +16,18 @@ from . import _options
 @_options.output
 @_options.ids
 @_options.encoding
+@_options.safe
 @_options.force
 @_options.as_json
 def score(candidates: str, **options: Any) -> None:
-    r"""Rank the rows of CANDIDATES with a saved model.
+    """Rank the rows of CANDIDATES with a saved model.
 
     The file must have the columns that the model has learned from. Loading a model runs no
     code of the file; one with unknown parts is refused.
 
     \b
     shortlist score more.csv --model model.skops -k 50 -o list.csv
-    """
+    """  # noqa: D301
     from ._scoring import run_score
 
     _options.check_streams((candidates,), options["output"], options["as_json"])

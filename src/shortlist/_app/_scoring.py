@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 import numpy as np
 
 from .._files import Outputs, spooled
-from .._scores import positive_scores
-from ..picking.history import check_budget
-from ..picking.result import best_first
-from ._columns import MissingCount
 from ._lists import entries, list_blocks, print_json, warn
-from ._model_file import SavedModel, load_model
-from ._tables import Table, TableError, check_ending, write_list
+from ._tables import Table, TableError, check_file, known_encoding
+from ._writing import check_ending, write_list
+
+if TYPE_CHECKING:
+    from ._model_file import SavedModel
 
 
 def run_score(
@@ -28,6 +28,7 @@ def run_score(
     ids: Sequence[str],
     encoding: str,
     force: bool,
+    safe: bool,
     as_json: bool,
 ) -> None:
     """Do what ``shortlist score`` says."""
@@ -35,8 +36,16 @@ def run_score(
         output = "-"
     if output is not None:
         check_ending(output)
+    known_encoding(encoding)
     with ExitStack() as stack:
         outputs = Outputs(*(() if output is None else (output,)), force=force)
+        for path in (model, candidates):
+            if path != "-":
+                check_file(path, path)
+        from ..picking.history import check_budget
+        from ..picking.result import best_first
+        from ._model_file import load_model
+
         saved = load_model(Path(model))
         path = stack.enter_context(spooled(candidates))
         table = Table(path, "standard input" if candidates == "-" else candidates, encoding)
@@ -53,7 +62,7 @@ def run_score(
             warn(note)
         selected = best_first(scores, k)
         if output is not None:
-            write_list(outputs[output], list_blocks(table, selected, scores, named))
+            write_list(outputs[output], output, list_blocks(table, selected, scores, named), safe)
         listed = entries(table, selected, scores, named) if as_json else []
     if as_json:
         print_json(
@@ -73,7 +82,7 @@ def run_score(
 
 
 def _check_columns(table: Table, saved: SavedModel, model: str) -> None:
-    lacking = [name for name in saved.types.used if name not in table.columns]
+    lacking = [name for name in saved.columns.names if name not in set(table.columns)]
     if len(lacking) == 1:
         table.check_columns(lacking, f"which {model} has learned from")
     if lacking:
@@ -86,11 +95,12 @@ def _check_columns(table: Table, saved: SavedModel, model: str) -> None:
 
 
 def _scores(table: Table, saved: SavedModel) -> tuple[np.ndarray, list[str]]:
-    missing = MissingCount(saved.types)
+    from .._scores import positive_scores
+    from ._columns import MissingCount
+
+    missing = MissingCount(saved.columns)
+    typed = (missing.add(saved.columns.apply(block)) for block in table.blocks())
     scores = np.concatenate(
-        [
-            positive_scores(saved.pipeline, missing.add(saved.types.apply(block)), 1)
-            for block in table.blocks()
-        ]
+        [positive_scores(saved.pipeline, saved.features.make(block), 1) for block in typed]
     )
     return scores, list(missing.warnings())

@@ -1,7 +1,9 @@
-"""Reading CSV, TSV and Parquet files in blocks, and writing lists.
+"""Tables on disk, read in blocks: text, Parquet, Feather, spreadsheets.
 
 Text files are read as text: what a column means is decided once, from the history
 (:mod:`shortlist._app._columns`), and the output repeats the input's characters.
+
+Whatever is wrong with a file or its names is found without pandas, so that it is said at once.
 """
 
 from __future__ import annotations
@@ -10,24 +12,23 @@ import codecs
 import contextlib
 import difflib
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
-import pyarrow as pa
-import pyarrow.csv as pa_csv
-import pyarrow.parquet as pq
 
-# Bytes of text, and rows of Parquet, that are in memory at a time.
-_BLOCK_BYTES = 4 << 20
-_BLOCK_ROWS = 20_000
+from ._sources import ArrowSource, SheetSource, Source, TextSource, UnreadableError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 # Rows that are collected in one pass when a list is written.
 _TAKE_ROWS = 100_000
-_DELIMITERS = ",;\t|"
-ENDINGS = (".csv", ".tsv", ".parquet")
+# A pandas index without a name, as Parquet and Feather files carry it.
+_INDEX = re.compile(r"__index_level_\d+__")
 
 
 class TableError(ValueError):
@@ -40,12 +41,12 @@ class Table:
     Parameters
     ----------
     path : str
-        CSV (comma, semicolon, tab or bar, told by the first line), TSV or Parquet;
-        a text file may be compressed (``.gz``, ``.bz2``, ``.zst``).
+        CSV (comma, semicolon, tab or bar, told by the first line) or TSV, which may be
+        compressed (gz, bz2, zst, xz, zip), Parquet, Feather, or an .xlsx spreadsheet.
     name : str, default=None
         What messages call it.
     encoding : str, default="utf-8"
-        Of a text file.
+        Of a text file. A byte order mark overrides it.
 
     Examples
     --------
@@ -63,78 +64,91 @@ class Table:
     def __init__(self, path: str, name: str | None = None, encoding: str = "utf-8") -> None:
         self.path = path
         self.name = path if name is None else name
-        self.encoding = _known_encoding(encoding)
+        self.encoding = known_encoding(encoding)
+        check_file(path, self.name)
         with self._errors():
-            size = Path(path).stat().st_size
-        if size == 0:
-            raise TableError(f"{self.name} is empty.")
-        with self._errors(), open(path, "rb") as file:
-            start = file.read(8)
-        self.is_parquet = start.startswith(b"PAR1")
-        if not self.is_parquet:
-            self._refuse(start)
-        self._delimiter = "," if self.is_parquet else self._find_delimiter()
+            self._source = self._open()
 
-    def _refuse(self, start: bytes) -> None:
-        """Say what is wrong with files that are plainly no text."""
-        if self.path.lower().endswith(".parquet"):
-            raise TableError(f"{self.name} ends in .parquet and is not a Parquet file.")
-        if start.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
+    def _open(self) -> Source:
+        with open(self.path, "rb") as file:
+            start = file.read(8)
+        if start.startswith(b"PAR1") or start.startswith((b"ARROW1", b"FEA1")):
+            return ArrowSource(self.path, "Parquet" if start.startswith(b"PAR1") else "Feather")
+        for ending, kind in ((".parquet", "Parquet"), (".feather", "Feather")):
+            if self.path.lower().endswith(ending):
+                raise TableError(f"{self.name} ends in {ending} and is not a {kind} file.")
+        if start.startswith(b"\xd0\xcf\x11\xe0"):
             raise TableError(
-                f"{self.name} is a spreadsheet or an archive; save the sheet as CSV and pass that."
+                f"{self.name} is a spreadsheet of the old kind, or protected by a password; save "
+                "it as .xlsx or CSV and pass that."
             )
-        for mark, encoding in ((codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16")):
-            if start.startswith(mark) and self.encoding == "utf-8":
-                raise TableError(
-                    f"{self.name} is not UTF-8 text; it looks like {encoding}: "
-                    f"add --encoding {encoding}."
-                )
+        if start.startswith(b"PK\x03\x04") and SheetSource.recognises(self.path):
+            return SheetSource(self.path)
+        return TextSource(self.path, self.encoding)
+
+    @property
+    def notes(self) -> list[str]:
+        """What was chosen while reading: the sheet of a spreadsheet."""
+        return [f"{self.name}: {note}" for note in self._source.notes]
+
+    @property
+    def decimal(self) -> str | None:
+        """What stands before decimals where such files are written, if that is known."""
+        return "," if self._source.delimiter == ";" else None
 
     @cached_property
-    def columns(self) -> list[str]:
-        """Names of the columns; a nameless one is called by its place."""
+    def _names(self) -> list[str]:
+        """Names of all columns; a nameless one is called by its place."""
         with self._errors():
-            names = (
-                pq.ParquetFile(self.path).schema_arrow.names
-                if self.is_parquet
-                else self._reader().schema.names
-            )
+            names = self._source.names()
         named = [str(name) or f"column {place}" for place, name in enumerate(names, 1)]
-        twice = sorted({name for name in named if named.count(name) > 1})
+        twice = sorted(name for name, count in Counter(named).items() if count > 1)
         if twice:
             raise TableError(
-                f"{self.name} has more than one column named {_listed(twice)}; rename them."
+                f"{self.name} has more than one column named {listed(twice)}; rename them."
             )
         return named
 
     @cached_property
+    def columns(self) -> list[str]:
+        """Names of the columns, without the row numbers that pandas adds to Parquet files."""
+        return [name for name in self._names if not _INDEX.fullmatch(name)]
+
+    @cached_property
     def n_rows(self) -> int:
         """Number of rows; counting reads a text file to its end and so finds what is malformed."""
-        if self.is_parquet:
-            with self._errors():
-                return int(pq.ParquetFile(self.path).metadata.num_rows)
-        return sum(batch.num_rows for batch in self._batches())
+        with self._errors():
+            return self._source.count()
 
     def check_columns(self, wanted: Iterable[str], why: str) -> None:
         """Raise an error that suggests the nearest name for the first column not found."""
+        known = set(self.columns)
         for name in wanted:
-            if name not in self.columns:
+            if name not in known:
                 near = difflib.get_close_matches(name, self.columns, n=1, cutoff=0.5)
                 hint = f" Did you mean {near[0]!r}?" if near else ""
                 raise TableError(
                     f"{self.name} has no column {name!r}, {why}.{hint} "
-                    f"It has {_listed(self.columns)}."
+                    f"It has {listed(self.columns)}."
                 )
 
+    def cells(self, column: str) -> list[Any]:
+        """All cells of one column, as they are; needs no pandas."""
+        with self._errors():
+            place = self._names.index(column)
+            return [cell for block in self._source.columns_of(place) for cell in block]
+
     def blocks(self) -> Iterator[pd.DataFrame]:
-        """Yield the rows in order, as text or in their Parquet types."""
-        for batch in self._batches():
-            frame = batch.to_pandas()
-            frame.columns = self.columns
-            yield frame
+        """Yield the rows in order, as text or in the types of the file."""
+        with self._errors():
+            for frame in self._source.frames():
+                frame.columns = self._names
+                yield frame[self.columns] if len(self.columns) < len(self._names) else frame
 
     def read(self, columns: Sequence[str] | None = None) -> pd.DataFrame:
         """All rows, of some columns or of all."""
+        import pandas as pd
+
         names = self.columns if columns is None else list(dict.fromkeys(columns))
         blocks = [block[names] for block in self.blocks()]
         if not blocks:
@@ -143,6 +157,8 @@ class Table:
 
     def take(self, rows: np.ndarray) -> Iterator[pd.DataFrame]:
         """Yield some rows in the order given, a bounded number of them in each pass."""
+        import pandas as pd
+
         for start in range(0, len(rows), _TAKE_ROWS):
             wanted = rows[start : start + _TAKE_ROWS]
             order = np.argsort(wanted, kind="stable")
@@ -157,65 +173,22 @@ class Table:
             place[order] = np.arange(len(order))
             yield pd.concat(pieces, ignore_index=True).iloc[place].reset_index(drop=True)
 
-    def _batches(self) -> Iterator[Any]:
-        with self._errors():
-            if self.is_parquet:
-                yield from pq.ParquetFile(self.path).iter_batches(_BLOCK_ROWS)
-            else:
-                names = self._reader().schema.names
-                yield from self._reader({name: pa.string() for name in names})
-
-    def _reader(self, types: dict[str, Any] | None = None) -> Any:
-        return pa_csv.open_csv(
-            self._stream(),
-            # One thread: then errors name the row.
-            pa_csv.ReadOptions(use_threads=False, block_size=_BLOCK_BYTES, encoding=self.encoding),
-            pa_csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True),
-            pa_csv.ConvertOptions(column_types=types, strings_can_be_null=False),
-        )
-
-    def _stream(self) -> Any:
-        return pa.input_stream(self.path, compression="detect")
-
-    def _find_delimiter(self) -> str:
-        with self._errors(), self._stream() as stream:
-            line = stream.read(1 << 16).decode(self.encoding, "replace")
-        first = re.split(r"[\r\n]", line.lstrip("\ufeff\r\n"), maxsplit=1)[0]
-        bare = re.sub(r'"[^"]*"', "", first)
-        if self.path.lower().endswith(".tsv"):
-            return "\t"
-        return max(_DELIMITERS, key=bare.count)
-
     @contextlib.contextmanager
     def _errors(self) -> Iterator[None]:
         try:
             yield
-        except FileNotFoundError:
-            raise TableError(f"{self.name} does not exist.") from None
-        except IsADirectoryError:
-            raise TableError(f"{self.name} is a folder; name a file in it.") from None
-        except PermissionError:
-            raise TableError(f"{self.name} may not be read: permission denied.") from None
+        except UnreadableError as error:
+            raise TableError(f"{self.name} {error}") from None
         except UnicodeError as error:
             raise TableError(self._not_text(str(error))) from None
-        except (pa.ArrowException, OSError, EOFError) as error:
+        except _reader_errors() as error:
             # Arrow's messages carry its own trace after the first line.
             text = str(error).splitlines()[0] if str(error) else type(error).__name__
             if "UTF8" in text or "utf-8" in text:
                 raise TableError(self._not_text(text)) from None
-            if "Empty CSV" in text:
-                raise TableError(
-                    f"{self.name} is empty: a line of names and rows are needed."
-                ) from (None)
-            if "straddling" in text:
-                text = (
-                    f"a row is longer than {_BLOCK_BYTES >> 20} MB; perhaps a quote is never closed"
-                )
-            kind = "Parquet" if self.is_parquet else "CSV"
-            text = re.sub(r"^CSV (parse|conversion) error: ", "", text)
-            raise TableError(
-                f"{self.name} is not a well-formed {kind} file: {text[:300]}."
-            ) from None
+            source = getattr(self, "_source", None)
+            said = f"cannot be read: {text[:300]}." if source is None else source.explain(text)
+            raise TableError(f"{self.name} {said}") from None
 
     def _not_text(self, detail: str) -> str:
         found = re.search(r"position (\d+)|Row #(\d+)", detail)
@@ -227,7 +200,32 @@ class Table:
         )
 
 
-def _known_encoding(encoding: str) -> str:
+def _reader_errors() -> tuple[type[Exception], ...]:
+    import pyarrow as pa
+
+    return (OSError, EOFError, pa.ArrowException)
+
+
+def check_file(path: str, name: str) -> None:
+    """Raise unless there is a file to read."""
+    try:
+        if Path(path).is_dir():
+            raise TableError(f"{name} is a folder; name a file in it.")
+        with open(path, "rb") as file:
+            if not file.read(1):
+                raise TableError(f"{name} is empty.")
+    except FileNotFoundError:
+        raise TableError(f"{name} does not exist.") from None
+    except PermissionError:
+        raise TableError(f"{name} may not be read: permission denied.") from None
+    except (OSError, ValueError) as error:
+        if isinstance(error, TableError):
+            raise
+        raise TableError(f"{name} cannot be opened: {error}.") from None
+
+
+def known_encoding(encoding: str) -> str:
+    """Return the name that Python has for an encoding, or raise."""
     try:
         name = codecs.lookup(encoding).name
         b"".decode(name)
@@ -238,32 +236,7 @@ def _known_encoding(encoding: str) -> str:
     return name
 
 
-def _listed(names: Sequence[str], most: int = 12) -> str:
+def listed(names: Sequence[str], most: int = 12) -> str:
+    """Return names for a message, not more than a line of them."""
     shown = ", ".join(repr(name) for name in names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
-
-
-def check_ending(path: str) -> None:
-    """Raise unless a list can be written to this path."""
-    if path != "-" and Path(path).suffix.lower() not in ENDINGS:
-        raise TableError(f"{path} has none of the endings {', '.join(ENDINGS)}; choose one.")
-
-
-def write_list(path: Path, blocks: Iterable[pd.DataFrame]) -> None:
-    """Write blocks of rows in the format that the path's ending says."""
-    if path.suffix.lower() == ".parquet":
-        writer = None
-        try:
-            for block in blocks:
-                rows = pa.Table.from_pandas(block, preserve_index=False)
-                if writer is None:
-                    writer = pq.ParquetWriter(path, rows.schema)
-                writer.write_table(rows.cast(writer.schema))
-        finally:
-            if writer is not None:
-                writer.close()
-        return
-    separator = "\t" if path.suffix.lower() == ".tsv" else ","
-    with path.open("w", encoding="utf-8", newline="") as file:
-        for number, block in enumerate(blocks):
-            block.to_csv(file, sep=separator, index=False, header=number == 0, lineterminator="\n")

@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "gram_factor.hpp"
+#include "interrupt.hpp"
 
 namespace shortlist {
 
@@ -72,6 +73,9 @@ class ActiveSet {
   const std::vector<double>& multipliers() const { return now_.gamma; }
   double work() const { return work_; }
 
+  std::size_t n_rows() const { return stored_.size(); }
+  bool has_saved() const { return saved_.gamma.size() == stored_.size(); }
+
   void save() { saved_ = now_; }
   void restore() { now_ = saved_; }
 
@@ -90,7 +94,8 @@ class ActiveSet {
   // Gives a row a new bound above its multiplier; `optimise` makes it count.
   void bound(std::size_t row, double upper) { now_.upper[row] = upper; }
 
-  // Runs to optimality, or until the lower bound exceeds `ceiling`.
+  // Runs to optimality, or until the lower bound exceeds `ceiling`, or to a limit: that of the
+  // pivots, or the deadline.
   PathStatus optimise(double ceiling, std::int64_t max_pivots) {
     const std::int64_t last = pivots_ + max_pivots;
     zero_steps_ = stale_ = 0;
@@ -110,7 +115,7 @@ class ActiveSet {
         move(row, g < 0.0 ? 1.0 : -1.0, false);
         refreshed = false;
         if (now_.value > ceiling) return PathStatus::above;
-        if (pivots_ >= last) return PathStatus::stalled;
+        if (pivots_ >= last || Clock::now() >= deadline) return PathStatus::stalled;
         if (since_refresh_ > kRefreshEvery + now_.free.size()) refresh();
       }
     }
@@ -152,13 +157,18 @@ class ActiveSet {
            (g > tolerance && now_.gamma[r] > 0.0);
   }
 
+  void spend(double work) {
+    work_ += work;
+    watch_.count(static_cast<std::size_t>(work));
+  }
+
   void set_intercept(std::size_t r) {
     now_.b = sign_[r] * target_[r] - store_->score(stored_[r], now_.w.data());
   }
 
   void price() {
     store_->scores(now_.w.data(), scores_.data());
-    work_ += store_->stored_values();
+    spend(store_->stored_values());
     norm_ = std::sqrt(dot(now_.w.data(), now_.w.data(), now_.w.size()));
     patience_ = std::pow(10.0, std::min(zero_steps_ / kZeroStepsPerDigit + stale_, 3));
     batch_.clear();
@@ -276,7 +286,7 @@ class ActiveSet {
       ++since_refresh_;
       const std::size_t n = now_.free.size();
       const double per_row = store_->stored_values() / static_cast<double>(store_->n_rows);
-      work_ += static_cast<double>(n) * (2.0 * per_row + 3.0 * static_cast<double>(n));
+      spend(static_cast<double>(n) * (2.0 * per_row + 3.0 * static_cast<double>(n)));
       balance_.resize(n);
       const double rest = expand(row);
       const bool dependent = rest <= kDependent * square_[row];
@@ -352,6 +362,7 @@ class ActiveSet {
     now_.factor.clear();
     for (std::size_t r : free) now_.position[r] = -1;
     for (std::size_t r : free) {
+      watch_.count(now_.free.size() * (now_.free.size() + store_->n_features));
       const double rest = expand(r);
       if (rest <= kDependent * square_[r]) continue;
       now_.factor.append(half_.data(), rest);
@@ -425,6 +436,7 @@ class ActiveSet {
   int zero_steps_ = 0, stale_ = 0;
   double refreshed_value_ = 0.0;
   std::mt19937 random_{0};
+  Watch watch_;
 };
 
 }  // namespace shortlist

@@ -21,7 +21,9 @@ inline void cell_moments(const double* scores, const double* weight, std::size_t
   for (std::size_t i = 0; i < n_rows; ++i) {
     const double s = scores[i];
     if (!(s > low && s <= high)) continue;
-    std::size_t j = std::min(n_cells - 1, static_cast<std::size_t>((s - low) * per_cell));
+    const double guess = (s - low) * per_cell;  // not a number where the edges lie too far apart
+    std::size_t j = guess < static_cast<double>(n_cells) ? static_cast<std::size_t>(guess)
+                                                         : n_cells - 1;
     while (s > edges[j + 1]) ++j;
     while (s <= edges[j]) --j;
     const double w = weight ? weight[i] : 1.0, d = s - edges[j];

@@ -7,15 +7,12 @@
 // squares, takes the exponential and stores the block where it belongs.
 #pragma once
 
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <stdexcept>
 
 #include "clones.hpp"
+#include "interrupt.hpp"
 
 namespace shortlist {
 
@@ -52,44 +49,16 @@ SHORTLIST_CLONES inline void gaussian_row(const float* inner, float square, cons
   }
 }
 
-inline void bind_gaussian(nanobind::module_& m) {
-  namespace nb = nanobind;
-  using namespace nb::literals;
-  using In = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-  using InMatrix = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-  using OutMatrix = nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-  using Index = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-  m.def(
-      "centred_rows",
-      [](InMatrix X, Index rows, In centre, OutMatrix out) {
-        const std::size_t d = X.shape(1);
-        if (out.shape(0) != rows.shape(0) || out.shape(1) != d || centre.shape(0) != d)
-          throw std::invalid_argument("centred_rows: array sizes do not match");
-        nb::gil_scoped_release release;
-        for (std::size_t i = 0; i < rows.shape(0); ++i) {
-          const float* from = X.data() + static_cast<std::size_t>(rows.data()[i]) * d;
-          float* to = out.data() + i * d;
-          for (std::size_t c = 0; c < d; ++c) to[c] = from[c] - centre.data()[c];
-        }
-      },
-      "X"_a.noconvert(), "rows"_a, "centre"_a.noconvert(), "out"_a.noconvert());
-  m.def(
-      "gaussian_entries",
-      [](InMatrix inner, In row_squares, In column_squares, OutMatrix out, Index slots,
-         std::size_t start) {
-        const std::size_t n = inner.shape(1);
-        if (row_squares.shape(0) != inner.shape(0) || slots.shape(0) != inner.shape(0) ||
-            column_squares.shape(0) != n || start + n > out.shape(1))
-          throw std::invalid_argument("gaussian_entries: array sizes do not match");
-        nb::gil_scoped_release release;
-        for (std::size_t i = 0; i < inner.shape(0); ++i) {
-          float* to = out.data() + static_cast<std::size_t>(slots.data()[i]) * out.shape(1);
-          gaussian_row(inner.data() + i * n, row_squares.data()[i], column_squares.data(), n,
-                       to + start);
-        }
-      },
-      "inner"_a.noconvert(), "row_squares"_a.noconvert(), "column_squares"_a.noconvert(),
-      "out"_a.noconvert(), "slots"_a, "start"_a);
+// out_i = x of the i-th chosen row, minus the centre
+inline void centred_rows(const float* x, std::size_t n_columns, const std::int64_t* rows,
+                         std::size_t n_rows, const float* centre, float* out) {
+  Watch watch;
+  for (std::size_t i = 0; i < n_rows; ++i) {
+    const float* from = x + static_cast<std::size_t>(rows[i]) * n_columns;
+    float* to = out + i * n_columns;
+    for (std::size_t c = 0; c < n_columns; ++c) to[c] = from[c] - centre[c];
+    watch.count(n_columns);
+  }
 }
 
 }  // namespace shortlist

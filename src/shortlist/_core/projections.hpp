@@ -11,6 +11,8 @@
 #include <limits>
 #include <vector>
 
+#include "interrupt.hpp"
+
 namespace shortlist {
 
 // One hinge of r(g) = offset + sum_p w_p * h_p(g):
@@ -23,11 +25,12 @@ struct Hinge {
 
 // Root of the decreasing function above. Reorders `hinges`.
 // On a flat stretch at zero any point of it may be returned.
-inline double decreasing_root(std::vector<Hinge>& hinges, double offset) {
+inline double decreasing_root(std::vector<Hinge>& hinges, double offset, Watch& watch) {
   double slope = 0.0, constant = offset;  // part of r that is linear on what is left
   double flat = 0.0;
   auto first = hinges.begin(), last = hinges.end();
   while (first != last) {
+    watch.count(8 * static_cast<std::size_t>(last - first));
     auto middle = first + (last - first) / 2;
     std::nth_element(first, middle, last,
                      [](const Hinge& a, const Hinge& b) { return a.x < b.x; });
@@ -88,7 +91,7 @@ class BalancedProjection {
     work_.reserve(n_a_ * (upper_ ? 2 : 1) + n_b_);
     add_clipped(work_, a_, upper_, 1.0, n_a_);
     for (std::size_t j = 0; j < n_b_; ++j) work_.push_back({-b_[j], 1.0, false});
-    const double shift = decreasing_root(work_, 0.0);
+    const double shift = decreasing_root(work_, 0.0, watch_);
     fill_alpha(alpha, shift);
     for (std::size_t j = 0; j < n_b_; ++j) beta[j] = std::max(b_[j] + shift, 0.0);
   }
@@ -138,10 +141,10 @@ class BalancedProjection {
   double slope_at(double total) {
     work_.clear();
     add_clipped(work_, a_, upper_, 1.0, n_a_);
-    lambda_ = decreasing_root(work_, -total);
+    lambda_ = decreasing_root(work_, -total, watch_);
     work_.clear();
     add_clipped(work_, b_, cap_, total, n_b_);
-    nu_ = decreasing_root(work_, -total);
+    nu_ = decreasing_root(work_, -total, watch_);
     double free_a = 0.0, free_b = 0.0, cap_sum = 0.0, cap_squares = 0.0, excess = 0.0;
     for (std::size_t i = 0; i < n_a_; ++i) {
       const double v = a_[i] - lambda_;
@@ -209,6 +212,7 @@ class BalancedProjection {
   const double *b_, *cap_;
   std::size_t n_b_;
   std::vector<Hinge> work_;
+  Watch watch_;
   double lambda_ = 0.0, nu_ = 0.0, derivative_ = 0.0;
 };
 

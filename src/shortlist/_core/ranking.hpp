@@ -17,15 +17,18 @@
 #include <cstring>
 #include <vector>
 
+#include "interrupt.hpp"
+
 namespace shortlist {
 
 enum Role : std::uint32_t { kUpper = 1, kLower = 2 };
 
+template <typename I>
 struct PairPlan {
   const std::int64_t* start;  // n_segments + 1
-  const std::int32_t* key;    // per item, rising inside a segment
+  const I* key;               // per item, rising inside a segment
   const std::uint8_t* role;   // per item, bits of Role
-  const std::int32_t* row;    // per item
+  const I* row;               // per item
   std::size_t n_segments;
 };
 
@@ -43,19 +46,25 @@ struct PairItem {
 inline double violation(double f_upper, double f_lower) { return f_lower - f_upper + 1.0; }
 
 // Sort by score. Radix sort on the bits: the order of doubles is that of their bits
-// once negative numbers are inverted and the others get the sign bit.
+// once negative numbers are inverted and the others get the sign bit. That order has a
+// place for NaN, too, which a comparison has not.
 class ScoreSort {
  public:
-  void run(PairItem* items, PairItem* spare, std::size_t n) {
-    if (n < kFew) {
+  void run(PairItem* items, PairItem* spare, std::size_t n, Watch& watch) {
+    bool comparable = true;
+    for (std::size_t i = 0; i < n; ++i) comparable &= items[i].f == items[i].f;
+    if (n < kFew && comparable) {
       std::sort(items, items + n, [](const PairItem& a, const PairItem& b) { return a.f < b.f; });
       return;
     }
     from_.resize(n);
     to_.resize(n);
     for (std::size_t i = 0; i < n; ++i) from_[i] = {bits(items[i].f), static_cast<std::uint32_t>(i)};
-    for (int shift = 0; shift < 64; shift += kDigit) pass(shift);
-    for (std::size_t i = 0; i < n; ++i) spare[i] = items[from_[i].index];
+    for (int shift = 0; shift < 64; shift += kDigit) pass(shift, watch);
+    const Entry* const sorted = from_.data();
+    watch.parts(n, 8, [=](std::size_t first, std::size_t last) {
+      for (std::size_t i = first; i < last; ++i) spare[i] = items[sorted[i].index];
+    });
     std::copy(spare, spare + n, items);
     // The visits that follow need the room.
     std::vector<Entry>().swap(from_);
@@ -77,13 +86,19 @@ class ScoreSort {
     return raw ^ ((raw >> 63) ? ~std::uint64_t{0} : std::uint64_t{1} << 63);
   }
 
-  void pass(int shift) {
+  void pass(int shift, Watch& watch) {
     constexpr std::uint64_t mask = (1u << kDigit) - 1;
     std::size_t count[(1u << kDigit) + 1] = {};
     for (const Entry& e : from_) ++count[((e.key >> shift) & mask) + 1];
     if (*std::max_element(count, count + mask + 2) == from_.size()) return;
     for (std::size_t d = 0; d < mask; ++d) count[d + 1] += count[d];
-    for (const Entry& e : from_) to_[count[(e.key >> shift) & mask]++] = e;
+    const Entry* const from = from_.data();
+    Entry* const to = to_.data();
+    watch.parts(from_.size(), 4, [=, &count](std::size_t first, std::size_t last) {
+      for (const Entry* e = from + first; e != from + last; ++e) {
+        to[count[(e->key >> shift) & mask]++] = *e;
+      }
+    });
     from_.swap(to_);
   }
 
@@ -102,11 +117,12 @@ struct PairNode {
 //   open(begin, n)  before a segment,
 //   split(node)     at every node of many items, the ends not yet carried to the halves,
 //   pair(upper, lower, z, is_far)  for every violated pair that parts at a small node,
-//   close()         after a segment.
-template <typename Visit>
+//   close()         after a segment,
+//   work            of a split for every item.
+template <typename I, typename Visit>
 class PairWalk {
  public:
-  PairWalk(const PairPlan& plan, const double* weight, double width, Visit& visit)
+  PairWalk(const PairPlan<I>& plan, const double* weight, double width, Visit& visit)
       : plan_(plan), weight_(weight), width_(width), visit_(visit) {}
 
   void run(const double* f) {
@@ -118,13 +134,14 @@ class PairWalk {
         count_.resize(n + 1);
       }
       for (std::size_t p = 0; p < n; ++p) {
-        const std::size_t row = plan_.row[begin + p];
+        const auto row = static_cast<std::size_t>(plan_.row[begin + p]);
         const std::uint32_t role = plan_.role[begin + p];
         items_[p] = {f[row], role & kUpper ? weight_[row] : 0.0, role & kLower ? weight_[row] : 0.0,
                      static_cast<std::uint32_t>(p), 0, 0, 0, 0};
       }
-      sort_.run(items_.data(), spare_.data(), n);
+      sort_.run(items_.data(), spare_.data(), n, watch_);
       find_ends(n);
+      watch_.count(16 * n);
       visit_.open(begin, n);
       key_ = plan_.key + begin;
       node(items_.data(), spare_.data(), 0, n);
@@ -175,7 +192,9 @@ class PairWalk {
       count += is_lower;
     }
     count_[n] = count;
+    watch_.count(8 * n);
     visit_.split({items, spare, spare + n_lower, spare + n, n, static_cast<std::uint32_t>(cut)});
+    watch_.count(visit_.work * n);
     for (PairItem* item = spare; item != spare + n_lower; ++item) {
       for (auto end : kEnds) item->*end = count_[item->*end];
     }
@@ -203,11 +222,12 @@ class PairWalk {
   static constexpr std::uint32_t PairItem::*kEnds[] = {
       &PairItem::violated, &PairItem::far, &PairItem::violates, &PairItem::violates_far};
 
-  const PairPlan& plan_;
+  const PairPlan<I>& plan_;
   const double* weight_;
   double width_;
   Visit& visit_;
-  const std::int32_t* key_ = nullptr;
+  const I* key_ = nullptr;
+  Watch watch_;
   ScoreSort sort_;
   std::vector<PairItem> items_, spare_;
   std::vector<std::uint32_t> count_;
@@ -222,14 +242,16 @@ struct PairTotals {
 // upper row, minus as the lower): `vertex` of the weight, `clipped` of
 // weight x min(z, width), `curved` of weight x z over the pairs with 0 < z <= width.
 // `degree`: weight of its partners of such pairs.
+template <typename I>
 class ViolationSums {
  public:
-  ViolationSums(const PairPlan& plan, const double* weight, double width, double* vertex,
+  ViolationSums(const PairPlan<I>& plan, const double* weight, double width, double* vertex,
                 double* clipped, double* curved, double* degree)
       : plan_(plan), weight_(weight), width_(std::isinf(width) ? 0.0 : width), vertex_(vertex),
         clipped_(clipped), curved_(curved), degree_(degree) {}
 
   PairTotals totals{0.0, 0.0};
+  static constexpr std::size_t work = 16;  // a split, for every item
 
   void open(std::size_t begin, std::size_t n) {
     begin_ = begin;
@@ -307,7 +329,7 @@ class ViolationSums {
     before_[node.n] = sum;
   }
 
-  const PairPlan& plan_;
+  const PairPlan<I>& plan_;
   const double* weight_;
   double width_;
   double *vertex_, *clipped_, *curved_, *degree_;
@@ -318,10 +340,13 @@ class ViolationSums {
 
 // out_i += sum of weight_j values_j over the partners j of row i with 0 < z <= width;
 // `values` and `out` have `n_columns` columns.
+template <typename I>
 class PartnerSums {
  public:
-  PartnerSums(const PairPlan& plan, const double* values, double* out, std::size_t n_columns)
-      : plan_(plan), values_(values), out_(out), columns_(n_columns) {}
+  PartnerSums(const PairPlan<I>& plan, const double* values, double* out, std::size_t n_columns)
+      : work(16 + 4 * n_columns), plan_(plan), values_(values), out_(out), columns_(n_columns) {}
+
+  const std::size_t work;  // a split, for every item
 
   void open(std::size_t begin, std::size_t n) {
     row_ = plan_.row + begin;
@@ -372,11 +397,11 @@ class PartnerSums {
     for (std::size_t c = 0; c < columns_; ++c) out[c] += last[c] - first[c];
   }
 
-  const PairPlan& plan_;
+  const PairPlan<I>& plan_;
   const double* values_;
   double* out_;
   std::size_t columns_;
-  const std::int32_t* row_ = nullptr;
+  const I* row_ = nullptr;
   std::vector<double> before_;
 };
 

@@ -5,56 +5,129 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
+#include "arrays.hpp"
 #include "clones.hpp"
+#include "interrupt.hpp"
 
 namespace shortlist {
 
-template <typename Value, typename Index>
+template <typename V, typename I>
 struct CsrView {
-  const Index* start;    // n_rows + 1
-  const Index* column;
-  const Value* value;
-  std::size_t n_rows;
+  using Column = std::make_unsigned_t<I>;
+
+  const I* start;    // n_rows + 1, checked
+  const I* column;   // not yet
+  const V* value;
+  std::size_t n_rows, n_columns;
+
+  std::size_t stored(std::size_t first, std::size_t last) const {
+    return static_cast<std::size_t>(start[last] - start[first]);
+  }
+
+  void check(std::size_t first, std::size_t last) const {
+    check_index("column", column, static_cast<std::size_t>(start[first]),
+                static_cast<std::size_t>(start[last]), n_columns);
+  }
+
+  // The column of entry p, and in `highest` the largest so far. A column outside the matrix,
+  // a negative one among them, is read as the first: the comparisons run while sums wait for
+  // each other, whereas a pass of its own reads memory twice. Nothing of it where the columns
+  // have been checked before.
+  template <bool checked>
+  std::size_t inside(I p, Column& highest) const {
+    const auto c = static_cast<Column>(column[p]);
+    if (checked) return c;
+    highest = highest < c ? c : highest;
+    return c < n_columns ? c : 0;
+  }
+
+  // run(first, last, highest) over parts of the rows; refuses a part that met a column
+  // outside the matrix.
+  template <typename Run>
+  void parts(Run run) const {
+    if (n_columns == 0) check(0, n_rows);  // no first column to read instead
+    Watch watch;
+    Column highest = 0;
+    for (std::size_t first = 0, last = 0; first < n_rows; first = last) {
+      last = first + std::min<std::size_t>(n_rows - first, 1024);
+      run(first, last, highest);
+      if (highest >= n_columns) check(first, last);
+      watch.count(stored(first, last) + (last - first));
+    }
+  }
 };
 
-// out_i = x_i . w
+// Sizes and row starts are checked here, columns where they are read.
 template <typename V, typename I>
-void csr_scores(const CsrView<V, I>& x, const double* w, double* out) {
-  for (std::size_t i = 0; i < x.n_rows; ++i) {
-    double sum = 0.0;
-    for (I p = x.start[i]; p < x.start[i + 1]; ++p) {
-      sum += static_cast<double>(x.value[p]) * w[x.column[p]];
-    }
-    out[i] = sum;
+CsrView<V, I> csr(const In<I>& start, const In<I>& column, const In<V>& value,
+                  std::size_t n_columns) {
+  check_size("value", value, column.shape(0));
+  check_starts("start", start, column.shape(0));
+  return {start.data(), column.data(), value.data(), start.shape(0) - 1, n_columns};
+}
+
+template <typename V, typename I>
+double csr_score(const CsrView<V, I>& x, std::size_t i, const double* w) {
+  double sum = 0.0;
+  for (I p = x.start[i]; p < x.start[i + 1]; ++p) {
+    sum += static_cast<double>(x.value[p]) * w[x.column[p]];
   }
+  return sum;
+}
+
+// out_i = x_i . w
+template <bool checked, typename V, typename I>
+void csr_scores(const CsrView<V, I>& x, const double* w, double* out) {
+  x.parts([&](std::size_t first, std::size_t last, auto& highest) {
+    auto most = highest;
+    for (std::size_t i = first; i < last; ++i) {
+      double sum = 0.0;
+      for (I p = x.start[i]; p < x.start[i + 1]; ++p) {
+        sum += static_cast<double>(x.value[p]) * w[x.template inside<checked>(p, most)];
+      }
+      out[i] = sum;
+    }
+    highest = most;
+  });
 }
 
 // out += sum_i v_i x_i
-template <typename V, typename I>
+template <bool checked, typename V, typename I>
 void csr_combine(const CsrView<V, I>& x, const double* v, double* out) {
-  for (std::size_t i = 0; i < x.n_rows; ++i) {
-    const double vi = v[i];
-    if (vi == 0.0) continue;
-    for (I p = x.start[i]; p < x.start[i + 1]; ++p) {
-      out[x.column[p]] += vi * static_cast<double>(x.value[p]);
+  x.parts([&](std::size_t first, std::size_t last, auto& highest) {
+    auto most = highest;
+    for (std::size_t i = first; i < last; ++i) {
+      const double vi = v[i];
+      if (vi == 0.0) continue;
+      for (I p = x.start[i]; p < x.start[i + 1]; ++p) {
+        out[x.template inside<checked>(p, most)] += vi * static_cast<double>(x.value[p]);
+      }
     }
-  }
+    highest = most;
+  });
 }
 
 // Upper triangle of out += sum_i v_i x_i x_i^T, columns sorted within a row.
 template <typename V, typename I>
-void csr_gram(const CsrView<V, I>& x, const double* v, double* out, std::size_t n_columns) {
-  for (std::size_t i = 0; i < x.n_rows; ++i) {
-    const double vi = v[i];
-    if (vi == 0.0) continue;
-    const I end = x.start[i + 1];
-    for (I p = x.start[i]; p < end; ++p) {
-      const double scaled = vi * static_cast<double>(x.value[p]);
-      double* row = out + static_cast<std::size_t>(x.column[p]) * n_columns;
-      for (I q = p; q < end; ++q) row[x.column[q]] += scaled * static_cast<double>(x.value[q]);
+void csr_gram(const CsrView<V, I>& x, const double* v, double* out) {
+  Watch watch;
+  x.parts([&](std::size_t first, std::size_t last, auto&) {
+    x.check(first, last);
+    for (std::size_t i = first; i < last; ++i) {
+      const double vi = v[i];
+      if (vi == 0.0) continue;
+      const I end = x.start[i + 1];
+      for (I p = x.start[i]; p < end; ++p) {
+        const double scaled = vi * static_cast<double>(x.value[p]);
+        double* row = out + static_cast<std::size_t>(x.column[p]) * x.n_columns;
+        for (I q = p; q < end; ++q) row[x.column[q]] += scaled * static_cast<double>(x.value[q]);
+      }
+      const std::size_t stored = x.stored(i, i + 1);
+      watch.count(stored * stored / 2);
     }
-  }
+  });
 }
 
 // out_i = x_i . w for n_rows dense float32 rows, converted as they are read. Four sums a row,
@@ -103,15 +176,17 @@ SHORTLIST_CLONES inline void dense_scores(const float* x, std::size_t n_rows,
   for (; i < n_rows; ++i) few_scores<1>(x + i * n_columns, n_columns, w, out + i);
 }
 
+constexpr std::size_t kCombined = 1024;  // rows whose sum is formed before it is added
+
 // out += sum_i v_i x_i for dense float32 rows. Four rows at a time, so that the sums are
 // loaded and stored a quarter as often; `part` (n_columns) adds up some rows before the rest,
 // so that rounding does not grow with their number.
 SHORTLIST_CLONES inline void dense_combine(const float* x, std::size_t n_rows,
                                            std::size_t n_columns, const double* v, double* part,
                                            double* out) {
-  constexpr std::size_t step = 4, many = 1024;
-  for (std::size_t start = 0; start < n_rows; start += many) {
-    const std::size_t end = std::min(n_rows, start + many);
+  constexpr std::size_t step = 4;
+  for (std::size_t start = 0; start < n_rows; start += kCombined) {
+    const std::size_t end = std::min(n_rows, start + kCombined);
     std::fill(part, part + n_columns, 0.0);
     std::size_t i = start;
     for (; i + step <= end; i += step) {

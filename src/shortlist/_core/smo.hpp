@@ -25,6 +25,8 @@
 #include <limits>
 #include <vector>
 
+#include "interrupt.hpp"
+
 namespace shortlist {
 
 enum class Cap { open = 0, norm = 1, tied = 2, priced = 3 };
@@ -44,10 +46,10 @@ struct PairProblem {
   double* f_beta;  // their part from all beta, kept in the capped modes only
   Cap mode;
   double lin, price;
-  double norm2;  // norm: sum of beta^2/omega over all rows
-  double m;      // capped modes: the level of the caps
-  double total;  // capped modes: sum of all beta
-  double bb;     // capped modes: |sum beta phi|^2
+  double norm2 = 0.0;   // norm: sum of beta^2/omega over all rows
+  double m = 0.0;       // capped modes: the level of the caps
+  double total = 0.0;   // capped modes: sum of all beta
+  double bb = 0.0;      // capped modes: |sum beta phi|^2
   double scaled = 1.0;  // capped modes: factor applied to the beta of other rows
 };
 
@@ -62,21 +64,24 @@ class PairSolver {
   double bf = 0.0;         // capped modes: sum of beta_j f_j over all rows
   double violation = 0.0;  // of the last selection
 
-  // Steps until no pair violates optimality by more than eps. Returns their number.
-  std::int64_t run(double eps, std::int64_t max_steps) {
-    std::int64_t step = 0;
-    for (; step < max_steps; ++step) {
+  std::int64_t steps = 0;  // taken so far
+
+  // Steps until no pair violates optimality by more than eps, or the deadline has passed.
+  void run(double eps, std::int64_t max_steps) {
+    Watch watch;
+    while (steps < max_steps && !watch.late(kPasses * q.n)) {
       refresh();
       scan();
       if (!choose(eps)) break;
+      ++steps;
     }
-    return step;
   }
 
   // The published method: a random variable, its best partner among all others, in
-  // either direction. Returns the number of steps taken.
-  std::int64_t run_random(std::int64_t steps, std::uint64_t& state) {
-    for (std::int64_t step = 0; step < steps; ++step) {
+  // either direction.
+  void run_random(std::int64_t max_steps, std::uint64_t& state) {
+    Watch watch;
+    for (; steps < max_steps && !watch.late(kPasses * q.n); ++steps) {
       refresh();
       state ^= state << 13;
       state ^= state >> 7;
@@ -94,12 +99,12 @@ class PairSolver {
         move(down.with, v);
       }
     }
-    return steps;
   }
 
  private:
   static constexpr double kInf = std::numeric_limits<double>::infinity();
   static constexpr double kRound = 1e-14;
+  static constexpr std::size_t kPasses = 4;  // over the rows, a step
 
   struct Variable {
     std::size_t row;
@@ -255,12 +260,12 @@ class PairSolver {
   // Change one variable so that its row's c grows by d; f is already up to date.
   void shift(Variable v, double d) {
     if (!v.is_beta) {
-      q.alpha[v.row] = snap(q.alpha[v.row] + d, q.upper[v.row]);
+      q.alpha[v.row] = snap(q.alpha[v.row], d, q.upper[v.row]);
       return;
     }
     double* b = beta_of(v.row);
     const double old = *b;
-    *b = snap(old - d, cap(v.row));
+    *b = snap(old, -d, cap(v.row));
     if (q.mode == Cap::norm) q.norm2 += (*b - old) * (*b + old) / omega_of(v.row);
     if (!capped()) return;
     const T* row = q.gram + v.row * q.stride;
@@ -270,10 +275,12 @@ class PairSolver {
     for (std::size_t r = 0; r < q.n; ++r) q.f_beta[r] -= d * static_cast<double>(row[r]);
   }
 
-  static double snap(double value, double most) {
-    const double tiny = kRound * (most < kInf ? most : 1.0) * 1e-2;
+  // What rounding leaves of a difference is zero, or the cap; on the scale of the values
+  // themselves, which with large kernel entries are far below their caps.
+  static double snap(double old, double d, double most) {
+    const double value = old + d, tiny = 1e-2 * kRound * std::max(std::abs(old), std::abs(d));
     if (value <= tiny) return 0.0;
-    return most - value <= tiny ? most : value;
+    return most < kInf && most - value <= 1e-2 * kRound * most ? most : value;
   }
 
   // All beta grow (or shrink) together by d in sum; v takes up the balance.
@@ -312,51 +319,5 @@ class PairSolver {
     return true;
   }
 };
-
-// out += sum of the chosen rows times their coefficients, in double; blocked so that
-// the output stays in the first-level cache.
-template <typename T>
-void add_rows(const T* rows, std::size_t stride, const std::int64_t* slots,
-              const double* coefficients, std::size_t count, double* out, std::size_t length) {
-  constexpr std::size_t kBlock = 2048;
-  for (std::size_t start = 0; start < length; start += kBlock) {
-    const std::size_t end = std::min(length, start + kBlock);
-    for (std::size_t k = 0; k < count; ++k) {
-      const T* row = rows + static_cast<std::size_t>(slots[k]) * stride;
-      const double c = coefficients[k];
-      for (std::size_t j = start; j < end; ++j) out[j] += c * static_cast<double>(row[j]);
-    }
-  }
-}
-
-// out[to_rows, to_columns] = source[rows, columns]
-template <typename T>
-void gather(const T* source, std::size_t stride, const std::int64_t* rows, std::size_t n_rows,
-            const std::int64_t* columns, std::size_t n_columns, T* out, std::size_t out_stride,
-            const std::int64_t* to_rows, const std::int64_t* to_columns) {
-  for (std::size_t i = 0; i < n_rows; ++i) {
-    const T* from = source + static_cast<std::size_t>(rows[i]) * stride;
-    T* to = out + static_cast<std::size_t>(to_rows[i]) * out_stride;
-    for (std::size_t j = 0; j < n_columns; ++j) to[to_columns[j]] = from[columns[j]];
-  }
-}
-
-// out[rows, columns] = block and out[columns, rows] = block^T, in tiles that suit the cache.
-template <typename T>
-void mirror(const T* block, const std::int64_t* rows, std::size_t n_rows,
-            const std::int64_t* columns, std::size_t n_columns, T* out, std::size_t stride) {
-  constexpr std::size_t kTile = 32;
-  for (std::size_t i = 0; i < n_rows; i += kTile) {
-    const std::size_t stop = std::min(n_rows, i + kTile);
-    for (std::size_t k = i; k < stop; ++k) {
-      T* to = out + static_cast<std::size_t>(rows[k]) * stride;
-      for (std::size_t j = 0; j < n_columns; ++j) to[columns[j]] = block[k * n_columns + j];
-    }
-    for (std::size_t j = 0; j < n_columns; ++j) {
-      T* to = out + static_cast<std::size_t>(columns[j]) * stride;
-      for (std::size_t k = i; k < stop; ++k) to[rows[k]] = block[k * n_columns + j];
-    }
-  }
-}
 
 }  // namespace shortlist

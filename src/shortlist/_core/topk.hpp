@@ -144,11 +144,12 @@ class TopKRow {
     for (int step = 0; step < 60; ++step) {
       pool(zeta);
       if (step == 0 && slope_ <= 0.0) break;
-      if (std::abs(slope_) <= 1e-13 * (magnitude_ + weight_ * total_)) break;
+      // Relative to zeta: far below its bound the block must not lose its digits.
+      if (std::abs(slope_) <= 1e-14 * (magnitude_ + weight_ * zeta * total_)) break;
       (slope_ > 0.0 ? high : low) = zeta;
       double next = curvature_ > 0.0 ? zeta - slope_ / curvature_ : 0.5 * (low + high);
       if (!(next > low && next < high)) next = 0.5 * (low + high);
-      if (std::abs(next - zeta) <= 1e-15) break;
+      if (std::abs(next - zeta) <= 1e-15 * zeta) break;
       zeta = next;
     }
     read(q, zeta * c, out);

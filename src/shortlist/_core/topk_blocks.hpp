@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "interrupt.hpp"
 #include "topk.hpp"
 
 namespace shortlist {
@@ -31,23 +32,33 @@ class TopKDual {
         rest_(n, 0),
         wait_(n, 0),
         z_(row_.n_classes()),
-        shifted_(row_.n_classes()) {}
+        shifted_(row_.n_classes()),
+        place_(row_.n_classes(), -1) {}
 
   std::size_t n_rows() const { return y_.size(); }
+  std::int32_t n_classes() const { return row_.n_classes(); }
+  bool remembers() const { return past_start_.size() == n_rows() + 1; }
+  bool has_proposal() const { return start_.size() == n_rows() + 1; }
+  bool has_curvature() const { return curve_start_.size() == n_rows() + 1; }
   const std::vector<DualEntry>& entries(std::size_t i) const { return beta_[i]; }
+  // The last proposal: the entries of all rows, and where each row starts.
+  const std::vector<DualEntry>& proposed() const { return proposed_; }
+  const std::vector<std::size_t>& proposed_start() const { return start_; }
 
   // Visits the rows of `order`; returns how many were not resting. A row that does
-  // not move rests longer and longer, up to `longest` sweeps.
+  // not move rests longer and longer, up to `longest` sweeps. Ends early at the deadline.
   template <typename Scores>
   std::size_t sweep(Scores& scores, const std::int64_t* order, std::size_t count, bool exact,
                     int longest) {
     std::size_t visits = 0;
+    Watch watch;
     for (std::size_t s = 0; s < count; ++s) {
       const std::size_t i = static_cast<std::size_t>(order[s]);
       if (wait_[i] > 0) {
         --wait_[i];
         continue;
       }
+      if (watch.late(scores.work(i))) break;
       ++visits;
       const bool moved = visit(scores, i, exact) > 0.0;
       rest_[i] = moved ? 0 : std::min(longest, 2 * rest_[i] + 1);
@@ -63,7 +74,9 @@ class TopKDual {
                 std::size_t n_scales, double* losses, double* sums) {
     const std::int32_t m = row_.n_classes();
     double* z = z_.data();
+    Watch watch;
     for (std::size_t i = first; i < last; ++i) {
+      watch.count(scores.work(i));
       scores.scores(i, z);
       if (ridge_[i] > 0.0) add_own(beta_[i], y_[i], ridge_[i], z);
       const double own = z[y_[i]];
@@ -87,7 +100,9 @@ class TopKDual {
     curves_.clear();
     const std::int32_t m = row_.n_classes();
     double *z = z_.data(), *a = shifted_.data();
+    Watch watch;
     for (std::size_t i = 0; i < n_rows(); ++i) {
+      watch.count(2 * scores.work(i));
       const std::int32_t y = y_[i];
       const double pull = gamma / c_[i], q = pull + ridge_[i];
       scores.scores(i, z);
@@ -134,7 +149,9 @@ class TopKDual {
     proposed_.clear();
     const std::int32_t m = row_.n_classes();
     double *v = z_.data(), *a = shifted_.data();
+    Watch watch;
     for (std::size_t i = 0; i < n_rows(); ++i) {
+      watch.count(sum.work(i));
       const std::int32_t y = y_[i];
       next_.assign(past_.begin() + past_start_[i], past_.begin() + past_start_[i + 1]);
       if (!same(next_, beta_[i])) {
@@ -178,7 +195,9 @@ class TopKDual {
     const std::size_t extra = bias == 0.0 ? 0 : 1, width = d + extra;
     const std::size_t side = width * static_cast<std::size_t>(row_.n_classes());
     feature_.resize(width);
+    Watch watch;
     for (std::size_t i = 0; i < n_rows(); ++i) {
+      watch.count((curve_start_[i + 1] - curve_start_[i]) * width * width);
       if (curve_start_[i] == curve_start_[i + 1]) continue;
       for (std::size_t f = 0; f < d; ++f) feature_[f] = x[i * d + f];
       if (extra) feature_[d] = bias;
@@ -270,13 +289,6 @@ class TopKDual {
     return gain;
   }
 
-  static DualEntry* find(std::vector<DualEntry>& list, std::int32_t label) {
-    for (DualEntry& e : list) {
-      if (e.label == label) return &e;
-    }
-    return nullptr;
-  }
-
   // change_ = alpha of `next` minus alpha of `old`.
   void difference(const std::vector<DualEntry>& old, const std::vector<DualEntry>& next,
                   std::int32_t y) {
@@ -286,27 +298,43 @@ class TopKDual {
       change_.push_back({e.label, -e.value});
       sum += e.value;
     }
+    note(change_);
     for (const DualEntry& e : old) {
       sum -= e.value;
-      if (DualEntry* same = find(change_, e.label)) {
-        same->value += e.value;
+      if (place_[e.label] >= 0) {
+        change_[place_[e.label]].value += e.value;
       } else {
         change_.push_back(e);
       }
     }
+    forget(change_);
     change_.push_back({y, sum});
   }
 
   // beta += step (next_ - beta)
   void blend(std::vector<DualEntry>& beta, double step) {
     for (DualEntry& e : beta) e.value *= 1.0 - step;
+    note(beta);
     for (const DualEntry& e : next_) {
-      if (DualEntry* same = find(beta, e.label)) {
-        same->value += step * e.value;
+      if (place_[e.label] >= 0) {
+        beta[place_[e.label]].value += step * e.value;
       } else {
         beta.push_back({e.label, step * e.value});
       }
     }
+    forget(beta);
+  }
+
+  // Where the entry of a class is in `list`, -1 for none: a search would take the square of
+  // the entries, thousands where there are many classes.
+  void note(const std::vector<DualEntry>& list) {
+    for (std::size_t at = 0; at < list.size(); ++at) {
+      place_[list[at].label] = static_cast<std::int32_t>(at);
+    }
+  }
+
+  void forget(const std::vector<DualEntry>& list) {
+    for (const DualEntry& e : list) place_[e.label] = -1;
   }
 
   TopKRow row_;
@@ -314,7 +342,9 @@ class TopKDual {
   std::vector<double> c_, square_, ridge_;
   std::vector<std::vector<DualEntry>> beta_;
   std::vector<int> rest_, wait_;
-  std::vector<double> z_, shifted_, feature_;
+  std::vector<double> z_, shifted_;
+  std::vector<std::int32_t> place_;
+  std::vector<double> feature_;
   std::vector<DualEntry> next_, change_, proposed_, past_;
   std::vector<std::size_t> start_, past_start_, curve_start_;
   std::vector<Curvature> curves_;

@@ -40,6 +40,8 @@ struct DenseScores {
   const V* x;
   LinearModel model;
 
+  std::size_t work(std::size_t) const { return model.m * (model.n_features + 1); }
+
   void scores(std::size_t i, double* z) const {
     model.start(z);
     const V* row = x + i * model.n_features;
@@ -76,7 +78,11 @@ struct CsrScores {
   CsrView<V, I> x;
   LinearModel model;
 
+  std::size_t work(std::size_t i) const { return model.m * (x.stored(i, i + 1) + 1); }
+
+  // Rows are checked when their scores are read, which every change of them follows.
   void scores(std::size_t i, double* z) const {
+    x.check(i, i + 1);
     model.start(z);
     for (I p = x.start[i]; p < x.start[i + 1]; ++p) model.read(x.column[p], x.value[p], z);
   }
@@ -96,6 +102,8 @@ struct KernelScores {
   std::size_t first;
   std::size_t n;
   std::size_t m;
+
+  std::size_t work(std::size_t) const { return 4 * n + m; }
 
   void scores(std::size_t i, double* out) const {
     for (std::size_t j = 0; j < m; ++j) out[j] = z[j * n + i];

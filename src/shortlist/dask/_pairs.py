@@ -24,9 +24,12 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from .._checks import check_weight
 from .._losses import Loss
-from ..pairs.problem import PairProblem, pair_weight, sample_rows, small_groups
+from ..pairs.problem import PairProblem, pair_weight
+from ..pairs.proof import Evidence
+from ..pairs.sampling import sample_rows, small_groups
 from ..pairs.spaces import FeatureSpace, LinearSpace, Point
-from ..rows.operators import Rows, as_rows
+from ..rows.operators import Rows
+from ..rows.rounding import Reach, gamma
 from ..top.stream.first_pass import as_matrix
 from ._cluster import each, gather
 from ._groups import Groups
@@ -72,6 +75,9 @@ class PartFacts:
     n_pairs: float = 0.0
     compared: float = 0.0
     n_bytes: int = 0
+    length: float = 0.0
+    vertex_error: float = 0.0
+    centre: np.ndarray | None = None
 
 
 def prepare(
@@ -101,7 +107,8 @@ def prepare(
     if len(used) < len(y):
         X, y, qid, weight = X[used], y[used], qid[used], weight[used]
     groups, group = np.unique(qid, return_inverse=True)
-    space = LinearSpace(as_rows(X))
+    # Pairs lie inside partitions, so each has a centre of its own.
+    space = LinearSpace.of(X)
     problem = PairProblem(space, y, group, weight, 1.0, loss, max_rank_distance, normalize=False)
     return Part(problem if problem.n_pairs else None, groups, len(y), bytes_of(X))
 
@@ -111,8 +118,16 @@ def facts(part: Part) -> PartFacts:
     problem = part.problem
     if problem is None:
         return PartFacts(part.groups, part.n_rows)
+    assert isinstance(problem.space, LinearSpace)
     return PartFacts(
-        part.groups, part.n_rows, problem.n_pairs, problem.compared, sys.getsizeof(part)
+        part.groups,
+        part.n_rows,
+        problem.n_pairs,
+        problem.compared,
+        sys.getsizeof(part),
+        problem.space.length,
+        problem.vertex_error,
+        problem.space.centre,
     )
 
 
@@ -184,7 +199,8 @@ class DaskPairs:
     ) -> None:
         self.loss = loss
         self.max_rank_distance = max_rank_distance
-        self.space = FeatureSpace(sum(fact.n_rows for fact in known), size)
+        n_rows, length = sum(fact.n_rows for fact in known), max(fact.length for fact in known)
+        self.space = FeatureSpace(n_rows, size, length)
         self.n_pairs = float(sum(fact.n_pairs for fact in known))
         self.c = 1.0
         if self.n_pairs:
@@ -196,6 +212,9 @@ class DaskPairs:
         self._groups = Groups.of(self._parts, [known[i].n_bytes for i in useful])
         self._rows = np.array([known[i].n_rows for i in useful])
         self._n_groups = sum(len(known[i].groups) for i in useful)
+        self._count = n_rows + len(useful)
+        worst = max((known[i].vertex_error for i in useful), default=0.0)
+        self.vertex_error = worst + 3.0 * gamma(self._count)
 
     @property
     def offers(self) -> frozenset[str]:
@@ -229,6 +248,11 @@ class DaskPairs:
         proposed = self.c * summed[5:]
         return DaskSums(self, point, width, hinge, slack, violated, total, summed[4], proposed)
 
+    def evidence(self, u: np.ndarray, width: float) -> Evidence:
+        """Return what a proof needs of a model; one pass."""
+        summed = self.add_up(_evidence, u, width, self._count)
+        return Evidence.unpacked(self.c * summed)
+
     def bend(self, sums: DaskSums, step: Point) -> tuple[Point, float]:
         """Return the second derivative of the loss times `step`, and its product with it."""
         image = self.c * self.add_up(_bend, sums.point.u, sums.width, step.u)
@@ -248,7 +272,10 @@ class DaskPairs:
         drawn = gather(each(partial(_draw, whole), [self._parts[i] for i in chosen], quotas))
         ends = np.cumsum([0, *(int(part.group.max()) + 1 for part in drawn)])
         part = PairProblem(
-            LinearSpace(reduce(lambda rows, more: rows.stack(more), (p.rows for p in drawn))),
+            LinearSpace(
+                reduce(lambda rows, more: rows.stack(more), (p.rows for p in drawn)),
+                Reach(max(p.reach.length for p in drawn), max(p.reach.entries for p in drawn)),
+            ),
             np.concatenate([p.y for p in drawn]),
             np.concatenate([p.group + end for p, end in zip(drawn, ends[:-1], strict=True)]),
             np.concatenate([p.weight for p in drawn]),
@@ -265,6 +292,7 @@ class _Drawn:
     """Sampled rows of one partition."""
 
     rows: Rows
+    reach: Reach
     y: np.ndarray
     group: np.ndarray
     weight: np.ndarray
@@ -281,6 +309,10 @@ def _sums(problem: PairProblem, point: Point, width: float) -> np.ndarray:
     return np.concatenate([numbers, sums.model().u])
 
 
+def _evidence(problem: PairProblem, point: Point, width: float, count: float) -> np.ndarray:
+    return problem.evidence(point.u, width, count).packed()
+
+
 def _model_of(problem: PairProblem, point: Point, width: float, which: str) -> np.ndarray:
     return getattr(problem.sums(point, width), which)().u
 
@@ -295,5 +327,5 @@ def _draw(whole: bool, part: Part, count: int) -> _Drawn:
     assert problem is not None
     assert isinstance(problem.space, LinearSpace)
     chosen = sample_rows(problem.group, count, whole)
-    rows = problem.space.rows.take(chosen)
-    return _Drawn(rows, problem.y[chosen], problem.group[chosen], problem.weight[chosen])
+    rows, reach = problem.space.rows.take(chosen), problem.space.reach
+    return _Drawn(rows, reach, problem.y[chosen], problem.group[chosen], problem.weight[chosen])

@@ -17,13 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from .._checks import check_both_count, check_two_classes
+from .._checks import check_both_count, check_two_classes, positive_last
 from .._losses import Loss
 from ..top.stream.first_pass import BlockData, as_matrix, first_visit
 from ..top.stream.parts import FEW_AT_TOP, Ask, Extremes, Part, PartScores, top_part
-from ..top.stream.visits import BlockProblem, Found, Layout, Summary, find, free, score
+from ..top.stream.visits import BlockProblem, Found, Layout, Model, Summary, find, free, score
 from ..top.sweeps import Candidates, Sweep, Wanted
-from ..top.thresholds import Threshold, TopMean
+from ..top.thresholds import Threshold
 from ._cluster import each, gather, keep
 from ._groups import Groups
 from ._partitions import aligned_blocks, bytes_of
@@ -121,6 +121,7 @@ def read_partitions(
     found = [labels for labels, _, _ in told if len(labels)]
     classes = np.unique(np.concatenate(found)) if found else np.empty(0)
     check_two_classes(estimator, classes)
+    classes = positive_last(classes, estimator.pos_label)
     first = np.cumsum([0, *(count for _, count, _ in told)]).tolist()
     groups = Groups.of(taken, [size for _, _, size in told])
     groups.held.append(asked)
@@ -158,11 +159,11 @@ class PartitionedProblem(BlockProblem):
 
     def sweep(self, w: np.ndarray, wanted: Wanted) -> Sweep:
         """Score every row once."""
-        parts, model = self._parts, (w, wanted.cut, np.sort(wanted.known))
+        parts, model = self._parts, (Model(w, self.centre), wanted.cut, np.sort(wanted.known))
         # What is usually enough comes back with the extremes, so that one round will do.
         share = _SPARE / sum(len(group) for group in parts.numbers)
         few = Wanted(max(_FEW_ROWS, int(share * wanted.count)), share * wanted.weight)
-        top = self.threshold.k if isinstance(self.threshold, TopMean) and self.capped else 0.0
+        top = self.threshold.kept(self.capped)
         kept: list[Any] = []
 
         def visited() -> list[Any]:
@@ -170,7 +171,7 @@ class PartitionedProblem(BlockProblem):
                 kept.extend(parts.visit(_visit, args=model))
             return kept
 
-        if isinstance(self.threshold, TopMean) and top <= FEW_AT_TOP:
+        if top is not None and top <= FEW_AT_TOP:
             # A few scores make the threshold; the others are seldom asked for again.
             told = parts.told(parts.visit(_visit_and_tell, args=(*model, few, top)))
         else:
@@ -188,7 +189,7 @@ class PartitionedProblem(BlockProblem):
                 new = PartScores(partial(ask, _on_wanted), self.threshold, self.capped, new_rows)
                 cut = (_cut_for(new, wanted),)
                 best = Found.merged(parts.told(parts.visit(_find, visited(), args=cut)))
-            return best.candidates()
+            return best.candidates(self.centre)
 
         extremes = Extremes.merged([one.all for one in told])
         tops = [one.top for one in told if one.top is not None]
@@ -252,23 +253,25 @@ def _summary(part: Prepared) -> Summary:
 
 
 def _visit(
-    part: Prepared, w: np.ndarray, cut: float, known: np.ndarray, out: np.ndarray | None = None
+    part: Prepared, model: Model, cut: float, known: np.ndarray, out: np.ndarray | None = None
 ) -> Visited:
-    scores = score(part.X, part.layout, w, out)
+    scores = score(part.X, part.layout, model, out)
     return Visited(scores, free(part.layout, scores, cut, known))
 
 
-def _tell(part: Prepared, visited: Visited, few: Wanted, top: float) -> Told:
+def _tell(part: Prepared, visited: Visited, few: Wanted, top: float | None) -> Told:
     ranked, new = visited.part, visited.wanted()
     found = find(part.X, part.layout, ranked, visited.free, few)
-    highest_part = top_part(ranked, top) if 0.0 < top <= FEW_AT_TOP else None
+    highest_part = None
+    if top is not None and 0.0 < top <= FEW_AT_TOP:
+        highest_part = top_part(ranked, top)
     return Told(Extremes.of(ranked), Extremes.of(new), found, highest_part)
 
 
 def _visit_and_tell(
-    part: Prepared, w: np.ndarray, cut: float, known: np.ndarray, few: Wanted, top: float
+    part: Prepared, model: Model, cut: float, known: np.ndarray, few: Wanted, top: float
 ) -> Told:
-    visited = _visit(part, w, cut, known, _scratch(part.layout.n_rows))
+    visited = _visit(part, model, cut, known, _scratch(part.layout.n_rows))
     return _tell(part, visited, few, top)
 
 

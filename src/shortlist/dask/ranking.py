@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from .. import pairs
+from .._fit import atomic
 from .._losses import LOSSES
 from ..metrics._pairs import count_pairs
 from ._cluster import each, gather, keep, lost_cluster
@@ -30,9 +31,10 @@ class RankSVM(LazyPredict, pairs.RankSVM):
 
     Parameters
     ----------
-    C, loss, kernel, gamma, degree, coef0, max_rank_distance, normalize, pairwise_features, \
-    solver, tol, max_iter, time_limit, cache_size, verbose, callback
+    C, loss, kernel, gamma, degree, coef0, max_rank_distance, normalize, pairwise_features
         As in :class:`shortlist.RankSVM`; dask collections need ``kernel="linear"``.
+    solver, tol, max_iter, time_limit, cache_size, verbose, callback
+        As in :class:`shortlist.RankSVM`.
 
     Attributes
     ----------
@@ -92,6 +94,10 @@ class RankSVM(LazyPredict, pairs.RankSVM):
         """
         if not is_collection(X):
             return super().fit(X, y, qid, sample_weight)
+        return self._fit_collections(X, y, qid, sample_weight)
+
+    @atomic
+    def _fit_collections(self, X: Any, y: Any, qid: Any, sample_weight: Any) -> Self:
         from dask import delayed
 
         self._check_parameters()
@@ -120,6 +126,8 @@ class RankSVM(LazyPredict, pairs.RankSVM):
                 self.max_rank_distance,
                 bool(self.normalize),
             )
+            # Any point near the rows keeps the digits of their scores.
+            self._centre = next((fact.centre for fact in known if fact.centre is not None), None)
             self._solve(problem)
         return self
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 from .. import top
+from .._fit import atomic
 from ..top.classifier import TopClassifier
 from ._cluster import lost_cluster
 from ._lazy import LazyClassifier, check_features, is_collection
@@ -14,6 +15,7 @@ from ._partitioned import read_partitions
 class _PartitionedFit(LazyClassifier, TopClassifier):
     """The fit path over partitions; that of the parent for everything else."""
 
+    @atomic
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the model.
 
@@ -23,7 +25,7 @@ class _PartitionedFit(LazyClassifier, TopClassifier):
             Training rows, in dense or sparse chunks; a partition may be empty or hold one
             class only. Data in memory is fitted in memory.
         y : dask array, dask series or array-like of shape (n_samples,)
-            Labels of two classes; the one that sorts last is positive. Partitioned as `X`.
+            Labels of two classes; `pos_label` is the one to push up. Partitioned as `X`.
         sample_weight : dask array, dask series or array-like, default=None
             Multiplicity of every row, fractions allowed. Partitioned as `X`.
 
@@ -33,16 +35,18 @@ class _PartitionedFit(LazyClassifier, TopClassifier):
             Fitted estimator.
         """
         if not is_collection(X):
-            return super().fit(X, y, sample_weight)
+            self._learn(X, y, sample_weight)
+            return self
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
-        self._check_parameters(in_blocks=True)
+        rule = self._check_parameters(in_blocks=True)
         with lost_cluster():
             check_features(self, X, reset=True)
-            data = read_partitions(self, X, y, sample_weight, self._ranks_all())
-            return self._fit_blocks(data)
+            data = read_partitions(self, X, y, sample_weight, rule.everything)
+            self._fit_blocks(rule, data)
+        return self
 
 
 class TopPush(_PartitionedFit, top.TopPush):
@@ -60,7 +64,7 @@ class TopPush(_PartitionedFit, top.TopPush):
 
     Parameters
     ----------
-    k, C, loss, tol, max_iter, time_limit, warm_start, verbose, callback
+    k, rows, C, loss, tol, max_iter, time_limit, warm_start, verbose, callback
         As in :class:`shortlist.TopPush`, as are the others, which concern kernels.
 
     See Also

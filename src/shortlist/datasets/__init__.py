@@ -1,6 +1,6 @@
-"""Small real data sets that need no download, posed as questions about the top of a list.
+"""Small data sets that need no download, posed as questions about the top of a list.
 
-The loans come with this package, the others with scikit-learn.
+The loans come with this package, tumours and digits with scikit-learn; payments are simulated.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 from sklearn import datasets
 
-__all__ = ["load_credit", "load_digit", "load_tumours"]
+from .transactions import make_transactions
+
+__all__ = ["load_credit", "load_digit", "load_tumours", "make_transactions"]
 
 
 def load_credit() -> tuple[Any, np.ndarray]:

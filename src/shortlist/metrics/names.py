@@ -84,6 +84,11 @@ _NUMBERED = re.compile(r"(?P<name>\w+?)_(?P<number>\d+(?:\.\d+)?(?:e-?\d+)?)(?P<
 def metric_names() -> list[str]:
     """Return the names that :func:`scorer`, :func:`interval` and :func:`compare` know.
 
+    Returns
+    -------
+    list of str
+        ``<k>`` and the like stand for a number.
+
     Examples
     --------
     >>> from shortlist.metrics import metric_names

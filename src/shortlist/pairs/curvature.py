@@ -9,6 +9,7 @@ products with all pairs suffice. With all rows in the sample the system is exact
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 from scipy import linalg
@@ -32,16 +33,23 @@ class PairCurvature:
     ----------
     problem : Pairs
         The problem; the sample of rows is drawn once.
+    stop : callable
+        Asked at every product; a true answer ends a step before its accuracy.
     """
 
-    def __init__(self, problem: Pairs) -> None:
+    def __init__(self, problem: Pairs, stop: Callable[[], bool]) -> None:
         self.problem = problem
-        self._sample: PairProblem | None = None
-        space = problem.space
-        if isinstance(space, FeatureSpace) and space.size <= _MOST_FEATURES:
-            self._sample = problem.sample(max(_LEAST_ROWS, _ROWS_PER_FEATURE * space.size))
-            assert isinstance(self._sample.space, LinearSpace)
-            self._X = self._sample.space.rows.dense()
+        self._stop = stop
+
+    @cached_property
+    def _sample(self) -> tuple[PairProblem, np.ndarray] | None:
+        """Some of the rows, and their features; None where there are too many features."""
+        space = self.problem.space
+        if not isinstance(space, FeatureSpace) or space.size > _MOST_FEATURES:
+            return None
+        sample = self.problem.sample(max(_LEAST_ROWS, _ROWS_PER_FEATURE * space.size))
+        assert isinstance(sample.space, LinearSpace)
+        return sample, sample.space.rows.dense()
 
     def solve(self, sums: ModelSums, gradient: Point, sharpen: float = 1.0) -> Point:
         """Return the Newton step, to a small relative residual.
@@ -78,18 +86,18 @@ class PairCurvature:
             residual = residual.plus(-length, image)
             z = preconditioned(residual)
             previous, square = square, residual.dot(z)
-            if square <= goal:
+            if square <= goal or self._stop():
                 break
             direction = z.plus(square / previous, direction)
         return step if problem is self.problem else Point(self.problem.space, step.u)
 
     def _preconditioner(self, sums: ModelSums, sharpen: float) -> Preconditioner | None:
-        sample = self._sample
-        if sample is None:
+        if self._sample is None:
             return None
+        sample, X = self._sample
         point = sums.point if sample is self.problem else Point(sample.space, sums.point.u)
         degree = sample.sums(point, sums.width).degree
-        matrix = self._X.T @ sample.laplacian(point.f, sums.width, self._X, degree)
+        matrix = X.T @ sample.laplacian(point.f, sums.width, X, degree)
         matrix *= sharpen
         matrix.flat[:: len(matrix) + 1] += 1.0
         try:

@@ -9,21 +9,22 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_consistent_length, column_or_1d
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._checks import check_choice, check_number
-from .._fit import ROW_DTYPES, solve
+from .._checks import check_choice, check_number, check_weight, outside
+from .._fit import ROW_DTYPES, atomic, check_sparse, solve
 from .._losses import LOSSES
-from ..certificate import Certificate, Check
+from ..certificate import Certificate, CertificateError, Check, CollapsedWarning
 from ..metrics import pairwise_accuracy
 from ..rows.kernels import KernelFunction, KernelMatrix, kernel_function
 from ..rows.operators import as_rows
-from ..top.estimators import CollapsedWarning
 from .problem import PairProblem, Pairs
 from .spaces import KernelSpace, LinearSpace, Point, Space
 
-# Each is a space of models; see problems/spaces.py.
+# Each is a space of models; see pairs/spaces.py.
 PAIRWISE_FEATURES = ("difference",)
+# Kernels that are positive semi-definite whatever the rows.
+_POSITIVE = ("linear", "rbf", "laplacian")
 
 
 class RankSVM(BaseEstimator):
@@ -74,7 +75,7 @@ class RankSVM(BaseEstimator):
         Iteration limit; None leaves it to the solver.
     time_limit : float or None, default=None
         Seconds after which the fit stops with what it has.
-    cache_size : float, default=1000
+    cache_size : float, default=500
         Megabytes for the kernel matrix of the training rows, 8 bytes per entry. A
         larger matrix is computed again for every product: slow, but it runs.
     verbose : int, default=0
@@ -85,14 +86,14 @@ class RankSVM(BaseEstimator):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_features,)
+    coef_ : ndarray of shape (1, n_features)
         Weights of the features, where the kernel is linear.
     support_ : ndarray of int
         Training rows in the model, where the kernel is not linear.
-    dual_coef_ : ndarray of shape (n_support,)
+    dual_coef_ : ndarray of shape (1, n_support)
         Their coefficients.
-    support_vectors_ : {ndarray, csr matrix}
-        These rows; absent with ``kernel="precomputed"``.
+    support_vectors_ : {ndarray, csr matrix} of shape (n_support, n_features)
+        These rows; of shape (0, 0) with ``kernel="precomputed"``.
     n_pairs_ : float
         Pairs compared, counted by weight.
     certificate_ : Certificate
@@ -112,7 +113,9 @@ class RankSVM(BaseEstimator):
     -----
     ``sample_weight`` is multiplicity: weight 2 is the row twice, weight 0 is the row
     gone, and a pair weighs the product of its rows. Scores have no offset: only their
-    differences inside a group mean anything.
+    differences inside a group mean anything. So a shift of the columns changes nothing; of
+    columns far from zero, compared with their spread, the centre is subtracted before
+    anything is computed, in :meth:`predict` as well.
 
     References
     ----------
@@ -151,7 +154,7 @@ class RankSVM(BaseEstimator):
         tol: float = 1e-4,
         max_iter: int | None = None,
         time_limit: float | None = None,
-        cache_size: float = 1000,
+        cache_size: float = 500,
         verbose: int = 0,
         callback: Callable[[Check], object] | None = None,
     ) -> None:
@@ -172,6 +175,7 @@ class RankSVM(BaseEstimator):
         self.verbose = verbose
         self.callback = callback
 
+    @atomic
     def fit(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> RankSVM:
         """Fit the model.
 
@@ -204,7 +208,8 @@ class RankSVM(BaseEstimator):
             y_numeric=True,
             ensure_min_samples=2,
         )
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        check_sparse(X)
+        weight = check_weight(sample_weight, X.shape[0], some=True)
         group = group_numbers(qid, X)
         used = np.arange(len(y))
         if not weight.all():
@@ -224,9 +229,8 @@ class RankSVM(BaseEstimator):
         if not self._linear:
             support = np.flatnonzero(point.u)
             self.support_ = used[support]
-            self.dual_coef_ = point.u[support]
-            if not precomputed:
-                self.support_vectors_ = X[support]
+            self.dual_coef_ = point.u[None, support]
+            self.support_vectors_ = np.empty((0, 0)) if precomputed else X[support]
         return self
 
     def _solve(self, problem: Pairs) -> Point:
@@ -236,11 +240,20 @@ class RankSVM(BaseEstimator):
                 "There is no pair to order: y is constant in every group of qid (rows of "
                 "sample_weight 0 left out). Check y, or pass a coarser qid."
             )
-        point, certificate, n_iter = solve(self, problem)
-        if not point.u.any():
+        try:
+            point, certificate, n_iter = solve(self, problem)
+        except CertificateError as error:
+            if self.kernel in _POSITIVE:
+                raise
+            raise ValueError(
+                f"kernel={self.kernel!r} is not positive semi-definite on these rows: bounds "
+                "of the optimum contradict each other, and there may be none. Choose another "
+                "kernel, or shift or clip the negative eigenvalues of the matrix."
+            ) from error
+        if certificate.status == "converged" and not point.u.any():
             self._warn_collapsed()
         if self._linear:
-            self.coef_ = point.u
+            self.coef_ = point.u[None, :]
         self.n_pairs_ = problem.n_pairs
         self.certificate_: Certificate = certificate
         self.n_iter_ = n_iter
@@ -258,13 +271,15 @@ class RankSVM(BaseEstimator):
         check_number("C", self.C, above=0.0)
         check_choice("loss", self.loss, LOSSES)
         check_choice("pairwise_features", self.pairwise_features, PAIRWISE_FEATURES)
-        check_number("cache_size", self.cache_size, least=0.0)
+        check_number("cache_size", self.cache_size, above=0.0)
         if self.max_rank_distance is not None:
             check_number("max_rank_distance", self.max_rank_distance, least=1, integer=True)
 
     def _space(self, X: Any, used: np.ndarray, weight: np.ndarray) -> Space:
         if self._linear:
-            return LinearSpace(as_rows(X))
+            space = LinearSpace.of(X)
+            self._centre = space.centre
+            return space
         if self._precomputed:
             if self.n_features_in_ < len(used) or X.shape[1] != self.n_features_in_:
                 raise ValueError(
@@ -289,7 +304,7 @@ class RankSVM(BaseEstimator):
             "score. Either the features do not tell the rows of a group apart on average, "
             "or C is too small to be told from zero: raise C or scale the features.",
             CollapsedWarning,
-            stacklevel=4,
+            stacklevel=outside(),
         )
 
     def predict(self, X: Any) -> np.ndarray:
@@ -315,9 +330,10 @@ class RankSVM(BaseEstimator):
             reset=False,
         )
         if self._linear:
-            return as_rows(X).scores(self.coef_)
+            return as_rows(X, self._centre).scores(self.coef_[0])
+        dual_coef = self.dual_coef_[0]
         if self._precomputed:
-            return X[:, self.support_].astype(np.float64) @ self.dual_coef_
+            return X[:, self.support_].astype(np.float64) @ dual_coef
         step = max(1, (1 << 23) // max(1, len(self.support_)))
         out = np.zeros(X.shape[0])
         if len(self.support_):
@@ -325,7 +341,7 @@ class RankSVM(BaseEstimator):
             for start in range(0, X.shape[0], step):
                 part = slice(start, start + step)
                 rows = X[part].astype(np.float64, copy=False)
-                out[part] = self._kernel_function(rows, support) @ self.dual_coef_
+                out[part] = self._kernel_function(rows, support) @ dual_coef
         return out
 
     def score(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> float:

@@ -15,15 +15,17 @@ the step adds :math:`\gamma(s - \alpha)`, and the gap itself is the stopping rul
 
 from __future__ import annotations
 
+from functools import partial
+
 from ..certificate import Monitor
 from .problem import Pairs, primal_value
+from .proof import prove_average
 from .solution import BestPoint
-from .spaces import Point
 
 _ANY_WIDTH = 1.0
 
 
-def rank_frank_wolfe(problem: Pairs, monitor: Monitor) -> Point:
+def rank_frank_wolfe(problem: Pairs, monitor: Monitor) -> None:
     """Solve `problem` to the monitor's tolerance.
 
     Parameters
@@ -31,26 +33,27 @@ def rank_frank_wolfe(problem: Pairs, monitor: Monitor) -> Point:
     problem : Pairs
         With the hinge.
     monitor : Monitor
-        Tolerance, limits and the record of the fit.
-
-    Returns
-    -------
-    Point
-        The best model seen.
+        Tolerance, limits, the record of the fit and the best model that was proved.
     """
     point, total = problem.zero(), 0.0
     best = BestPoint(point, problem.value_at_zero)
     while True:
+        before = monitor.seconds
         sums = problem.sums(point, _ANY_WIDTH)
+        monitor.reserve = 3.0 * (monitor.seconds - before)
         monitor.passes += 1
         square = point.dot(point)
         best.offer(point, primal_value(problem, sums))
-        if monitor.check(best.primal, total - 0.5 * square):
-            return best.point
+        proof = partial(prove_average, problem, best.point, point, total, monitor.iteration)
+        if monitor.check(best.primal, total - 0.5 * square, proof):
+            return
         direction = sums.vertex_model().plus(-1.0, point)
         gap = sums.violated - total - direction.dot(point)
         length = direction.dot(direction)
         step = min(1.0, gap / length) if length > 0.0 else 1.0
+        if gap <= 0.0 or step == 0.0:
+            monitor.stall()
+            return
         point = point.plus(step, direction)
         total += step * (sums.violated - total)
         monitor.iteration += 1

@@ -21,103 +21,14 @@ import numpy as np
 
 from .. import _core
 from .._losses import Loss
+from ..rows.rounding import gamma
+from .plan import plan_pairs
+from .proof import Evidence, Grid, collect
+from .sampling import chances, sample_rows, small_groups
 from .spaces import FeatureSpace, LinearSpace, Point, Space
 
-_UPPER, _LOWER = 1, 2
 # Rows with a curved pair are set apart where they are at most this share.
 _FEW_CURVED = 0.7
-
-
-@dataclass(frozen=True)
-class PairPlan:
-    """Which rows are compared: segments of items by rising key.
-
-    A pair is an upper and a lower item of one segment, the upper with the larger
-    key. The arrays are those of ``_core``.
-    """
-
-    start: np.ndarray
-    key: np.ndarray
-    role: np.ndarray
-    row: np.ndarray
-
-    @property
-    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Arguments of the compiled functions."""
-        return self.start, self.key, self.role, self.row
-
-
-def plan_pairs(y: np.ndarray, group: np.ndarray, max_rank_distance: int | None) -> PairPlan:
-    """List the rows so that all pairs of one group with different `y` are compared.
-
-    Parameters
-    ----------
-    y : ndarray
-        Targets.
-    group : ndarray of int
-        Group of every row.
-    max_rank_distance : int or None
-        Keep pairs at most that many ranks apart. Ranks are dense: equal targets share
-        one, and the next target of the group has the next.
-
-    Returns
-    -------
-    PairPlan
-        Segments with at least two different keys; none if there is no pair.
-    """
-    row = np.lexsort((y, group))
-    new_group = _changes(group[row])
-    new_rank = _changes(y[row]) | new_group
-    group_of = np.cumsum(new_group) - 1
-    rank = np.cumsum(new_rank) - 1
-    rank -= rank[new_group][group_of]
-    both = np.full(len(row), _UPPER | _LOWER, dtype=np.uint8)
-    if max_rank_distance is None or max_rank_distance > rank.max():
-        return _segments(group_of, rank, both, row)
-    # Blocks of max_rank_distance ranks: inside a block all pairs count. Between a
-    # block and the next those count whose upper offset is at most the lower one.
-    block, offset = np.divmod(rank, max_rank_distance)
-    segment = np.cumsum(_changes(block) | new_group) - 1
-    follows = np.append(~new_group[1:] & (block[1:] == block[:-1] + 1), False)
-    has_next = np.zeros(segment[-1] + 1, dtype=bool)
-    has_next[segment[follows]] = True
-    lower = np.flatnonzero(has_next[segment])
-    upper = np.flatnonzero(block > 0)
-    n_segments = segment[-1] + 1
-    return _segments(
-        np.concatenate([segment, n_segments + segment[lower], n_segments + segment[upper] - 1]),
-        np.concatenate([offset, -2 * offset[lower], 1 - 2 * offset[upper]]),
-        np.concatenate(
-            [
-                both,
-                np.full(len(lower), _LOWER, dtype=np.uint8),
-                np.full(len(upper), _UPPER, dtype=np.uint8),
-            ]
-        ),
-        np.concatenate([row, row[lower], row[upper]]),
-    )
-
-
-def _changes(values: np.ndarray) -> np.ndarray:
-    changed = np.ones(len(values), dtype=bool)
-    np.not_equal(values[1:], values[:-1], out=changed[1:])
-    return changed
-
-
-def _segments(segment: np.ndarray, key: np.ndarray, role: np.ndarray, row: np.ndarray) -> PairPlan:
-    order = np.lexsort((key, segment))
-    start = np.flatnonzero(_changes(segment[order]))
-    end = np.append(start[1:], len(order))
-    low, high = key[order[start]], key[order[end - 1]]
-    keep = np.repeat(low != high, end - start)
-    order = order[keep]
-    sizes = (end - start)[low != high]
-    return PairPlan(
-        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-        key[order].astype(np.int32),
-        role[order],
-        row[order].astype(np.int32),
-    )
 
 
 class ModelSums(Protocol):
@@ -194,6 +105,13 @@ class Pairs(Protocol):
 
     def sample(self, count: int) -> PairProblem:
         """Return the problem of about `count` of the rows, in memory."""
+
+    def evidence(self, u: np.ndarray, width: float) -> Evidence:
+        """Return what a proof needs of a model."""
+
+    @property
+    def vertex_error(self) -> float:
+        """Bound of the error of the sums of any vertex, relative to the weight of all pairs."""
 
 
 def primal_value(problem: Pairs, sums: ModelSums) -> float:
@@ -331,6 +249,7 @@ class PairProblem:
             )
             self.compared = float(weight[degree > 0.0].sum())
             self._comparisons = degree
+            self.grid = Grid.of(self.plan, weight)
             self.c = pair_weight(C, self.compared, self.n_pairs, normalize)
 
     @property
@@ -421,6 +340,18 @@ class PairProblem:
             degree,
         )
 
+    def evidence(self, u: np.ndarray, width: float, count: float | None = None) -> Evidence:
+        """Return what a proof needs of a model; `count` rows and parts are added up in all."""
+        return collect(self, u, width, self.space.n_rows if count is None else count)
+
+    @property
+    def vertex_error(self) -> float:
+        """Bound of the error of the sums of any vertex, relative to the weight of all pairs."""
+        lost = 0.0
+        if not self.grid.exact:
+            lost = self.grid.lost * self.grid.weight * float(self.weight.sum()) / self.n_pairs
+        return 3.0 * gamma(self.space.n_rows) + lost
+
     def partners(self, f: np.ndarray, width: float, values: np.ndarray) -> np.ndarray:
         """Weighted sum of `values` over the partners counted in ``degree``."""
         out = np.zeros_like(values)
@@ -476,36 +407,3 @@ class PairProblem:
 def pair_weight(C: float, compared: float, n_pairs: float, normalize: bool) -> float:
     """Weight of one pair: C, or a share of C times the rows that are compared."""
     return C * compared / n_pairs if normalize else C
-
-
-def small_groups(n_rows: int, n_groups: int, count: int) -> bool:
-    """Whether `count` rows are best drawn as whole groups: pairs lie inside groups."""
-    return n_rows / n_groups <= count / 10
-
-
-def sample_rows(group: np.ndarray, count: int, whole: bool | None = None) -> np.ndarray:
-    """Draw about `count` rows with many pairs among them: whole groups where they are small."""
-    n = len(group)
-    if n <= count:
-        return np.arange(n)
-    random = np.random.default_rng(0)
-    n_groups = int(group.max()) + 1
-    if small_groups(n, n_groups, count) if whole is None else whole:
-        chosen = np.zeros(n_groups, dtype=bool)
-        chosen[random.permutation(n_groups)[: max(1, round(n_groups * count / n))]] = True
-        return np.flatnonzero(chosen[group])
-    return np.sort(random.choice(n, size=count, replace=False))
-
-
-def chances(size: np.ndarray, count: int) -> np.ndarray:
-    """Return chances in proportion to `size`, at most one, that add up to `count`."""
-    certain = np.zeros(len(size), dtype=bool)
-    if np.count_nonzero(size) <= count:
-        return (size > 0.0).astype(float)
-    while True:
-        left = count - np.count_nonzero(certain)
-        chance = np.where(certain, 1.0, left * size / float(size[~certain].sum()))
-        over = (chance > 1.0) & ~certain
-        if not over.any():
-            return chance
-        certain |= over

@@ -7,22 +7,30 @@ pairwise feature is another space.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any, Protocol
 
 import numpy as np
 
 from ..rows.kernels import KernelMatrix
-from ..rows.operators import Rows
+from ..rows.operators import Rows, as_rows
+from ..rows.rounding import UNIT, Reach, gamma
 
 _BLOCK_BYTES = 1 << 26
 
 
 class Space(Protocol):
-    """A space of models."""
+    """A space of models.
+
+    `length` bounds that of every row's features. Inner products of models may fall short of
+    being positive by `defect` times the squares of their coefficients.
+    """
 
     n_rows: int
     size: int
+    length: float
+    defect: float
 
     def lift(self, v: np.ndarray) -> np.ndarray:
         """Return the model that is the sum of the rows' features weighted by `v`."""
@@ -32,6 +40,12 @@ class Space(Protocol):
 
     def inner(self, p: Point, q: Point) -> float:
         """Return the inner product of two models."""
+
+    def score_error(self, u: np.ndarray) -> float:
+        """Bound the rounding error of every score under model `u`."""
+
+    def square(self, u: np.ndarray) -> tuple[float, float]:
+        """Return the squared length of model `u`, and a bound of its rounding error."""
 
     def take(self, index: np.ndarray) -> Space:
         """Return the same space seen from some of the rows."""
@@ -86,15 +100,24 @@ class FeatureSpace:
         Number of training rows.
     size : int
         Number of features.
+    length : float
+        No row is longer.
     """
 
-    def __init__(self, n_rows: int, size: int) -> None:
+    def __init__(self, n_rows: int, size: int, length: float) -> None:
         self.n_rows = n_rows
         self.size = size
+        self.length = length
+        self.defect = 0.0
 
     def inner(self, p: Point, q: Point) -> float:
         """Return the inner product of two models."""
         return float(p.u @ q.u)
+
+    def square(self, u: np.ndarray) -> tuple[float, float]:
+        """Return the squared length of model `u`, and a bound of its rounding error."""
+        square = float(u @ u)
+        return square, gamma(self.size) * square
 
 
 class LinearSpace(FeatureSpace):
@@ -104,15 +127,35 @@ class LinearSpace(FeatureSpace):
     ----------
     rows : Rows
         Training rows.
+    reach : Reach
+        How far they reach.
+    centre : ndarray or None
+        What was subtracted from them.
     """
 
-    def __init__(self, rows: Rows) -> None:
-        super().__init__(rows.n_rows, rows.n_features)
+    def __init__(self, rows: Rows, reach: Reach, centre: np.ndarray | None = None) -> None:
+        super().__init__(rows.n_rows, rows.n_features, reach.length)
         self.rows = rows
+        self.reach = reach
+        self.centre = centre
+
+    @classmethod
+    def of(cls, X: Any) -> LinearSpace:
+        """Return the space of validated rows, centred where they are far from the origin.
+
+        Pairs see differences only: where the origin lies changes nothing but the digits.
+        """
+        reach = Reach.of(X)
+        centre = reach.centre()
+        return cls(as_rows(X, centre), reach.shifted(centre), centre)
 
     def take(self, index: np.ndarray) -> LinearSpace:
         """Return the same space seen from some of the rows."""
-        return LinearSpace(self.rows.take(index))
+        return LinearSpace(self.rows.take(index), self.reach)
+
+    def score_error(self, u: np.ndarray) -> float:
+        """Bound the rounding error of every score under model `u`."""
+        return self.reach.score_error(u)
 
     def lift(self, v: np.ndarray) -> np.ndarray:
         """Return the sum of the rows' features weighted by `v`."""
@@ -139,15 +182,34 @@ class KernelSpace:
         self.n_rows = self.size = kernel.n_rows
         self._kernel = kernel
         self._cache_size = cache_size
+        bounds = kernel.bounds()
+        assert bounds is not None  # of entries in float64 they are known
+        self._bounds = bounds
+        self._scored: tuple[np.ndarray | None, np.ndarray] = None, np.empty(0)
+        self.length = float(self._bounds[0].max())
         self._step = max(1, _BLOCK_BYTES // (8 * self.n_rows))
         fits = 8.0 * self.n_rows * self.n_rows <= cache_size * 2.0**20
         self.matrix = np.concatenate([block for _, block in self._blocks()]) if fits else None
+        self.defect = self._rounded_away()
 
     def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
         for start in range(0, self.n_rows, self._step):
             part = slice(start, start + self._step)
             block = self._kernel.block(part, slice(None))
             yield part, np.asarray(block, dtype=np.float64)
+
+    def _rounded_away(self) -> float:
+        """Bound what rounding of a given matrix may have taken from its eigenvalues.
+
+        Other kernels are positive, and the error of their entries is known.
+        """
+        if not self._kernel.precomputed and self._kernel.dtype == np.float64:
+            return 0.0
+        unit = 2.0**-24 if self._kernel.dtype == np.float32 else 100.0 * UNIT
+        blocks = (
+            [self.matrix] if self.matrix is not None else (block for _, block in self._blocks())
+        )
+        return unit * math.sqrt(sum(float(np.vdot(block, block)) for block in blocks))
 
     def take(self, index: np.ndarray) -> KernelSpace:
         """Return the same space seen from some of the rows."""
@@ -162,11 +224,25 @@ class KernelSpace:
         """Return the scores of the training rows."""
         if self.matrix is not None:
             return self.matrix @ u
-        out = np.empty(self.n_rows)
-        for part, block in self._blocks():
-            out[part] = block @ u
-        return out
+        if u is not self._scored[0]:  # a proof asks for the same twice
+            out = np.empty(self.n_rows)
+            for part, block in self._blocks():
+                out[part] = block @ u
+            self._scored = u, out
+        return self._scored[1]
 
     def inner(self, p: Point, q: Point) -> float:
         """Return the inner product of two models."""
         return float(q.u @ p.f) if p.scored else float(p.u @ q.f)
+
+    def score_error(self, u: np.ndarray) -> float:
+        """Bound the rounding error of every score under model `u`."""
+        q, r = self._bounds
+        size, error = float(q @ np.abs(u)), float(r @ np.abs(u))
+        return self.length * (error + gamma(self.n_rows) * size) + float(r.max()) * size
+
+    def square(self, u: np.ndarray) -> tuple[float, float]:
+        """Return the squared length of model `u`, and a bound of its rounding error."""
+        q, r = self._bounds
+        size, error = float(q @ np.abs(u)), float(r @ np.abs(u))
+        return float(u @ self.scores(u)), 2.0 * size * (error + gamma(self.n_rows) * size)

@@ -226,7 +226,7 @@ def forecast_hits(outlook: Outlook, winner: str, k: int) -> tuple[Forecast, Expe
     return forecast, ExpectedHits(value, low, high, CONFIDENCE)
 
 
-def verdict(comparison: Comparison, expected: ExpectedHits, chosen_for: int) -> str:
+def verdict(comparison: Comparison, chosen_for: int) -> str:
     """Put the comparison into words."""
     winner, baseline, k = comparison.winner, comparison.baseline, comparison.k
     when = "" if k == chosen_for else f", weighed for a budget of {chosen_for},"
@@ -237,9 +237,14 @@ def verdict(comparison: Comparison, expected: ExpectedHits, chosen_for: int) -> 
         text += f", {baseline.name} {_round(baseline.hits, k)}; {_difference(winner)}"
         if winner.difference <= winner.difference_error:
             text += ", within noise"
+    return f"{text}."
+
+
+def expectation(expected: ExpectedHits, k: int) -> str:
+    """Put the expected hits into words."""
     return (
-        f"{text}. Expect {_round(expected.value, k)} hits, {expected.low:.0f} to "
-        f"{expected.high:.0f} with {expected.confidence:.0%} probability."
+        f"Expect {_round(expected.value, k)} hits, {expected.low:.0f} to {expected.high:.0f} with "
+        f"{expected.confidence:.0%} probability."
     )
 
 

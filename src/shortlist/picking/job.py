@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import platform
-import time
 import warnings
 from collections import Counter
 from dataclasses import replace
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,9 @@ from .comparison import COMBINATION, forecast_budgets
 from .deciding import check_scoring
 from .history import Candidates, check_budget, check_history, make_folds
 from .models import EFFORTS, Task, contestants, default_features, kind_of
+from .order import read_order, time_folds, windows_in_words
 from .outlook import Evidence, Outlook
+from .plan import make_plan
 from .race import RACE_ROWS, Progress, Race, fit_features, fit_model, run_race
 from .result import Shortlist, at_budget
 
@@ -51,6 +53,16 @@ def pick(
     sample_weight: Any = None,
     pos_label: Any = None,
     effort: str = "normal",
+    value: Any = None,
+    cost: Any = None,
+    one_per: Any = None,
+    limits: Any = None,
+    exclude: Any = None,
+    time: Any = None,
+    delay: Any = None,
+    only_new: bool = False,
+    base_rate: float | None = None,
+    fill: bool | None = None,
     random_state: Any = 0,
     n_jobs: int | None = None,
     progress: Progress | None = None,
@@ -138,16 +150,36 @@ def pick(
     >>> found.winner
     'combination'
     """
-    start = time.perf_counter()
+    start = perf_counter()
     check_choice("effort", effort, EFFORTS)
+    X, candidates, terms = read_order(
+        X,
+        candidates,
+        sample_weight,
+        value=value,
+        cost=cost,
+        one_per=one_per,
+        limits=limits,
+        exclude=exclude,
+        time=time,
+        delay=delay,
+        base_rate=base_rate,
+        fill=fill,
+    )
+    if groups is None and time is None and terms.history.entity is not None:
+        groups = terms.history.entity
     history = check_history(X, y, sample_weight, groups, pos_label)
     pool = Candidates(candidates, history.X)
     places = check_budget(k, pool.n_rows)
-    value = check_scoring(scoring, history.weight is not None)
+    judged = check_scoring(scoring, history.weight is not None)
     seed = _seed(random_state)
     if repeats is None and isinstance(cv, int | np.integer):
         repeats = _REPEATS[effort]
+    if time is not None:
+        cv, repeats = time_folds(terms, history, only_new), None
     folds = make_folds(history, cv, repeats, seed, RACE_ROWS[effort])
+    if time is not None:
+        folds = replace(folds, text=windows_in_words(folds, terms))
     task = Task(
         places / pool.n_rows,
         len(history),
@@ -164,13 +196,15 @@ def pick(
         default_features(history.X) if features is None else features,
         task.rate,
         forecast_budgets(pool.n_rows, places) / pool.n_rows,
-        value,
+        judged,
     )
     run_race(race, n_jobs, progress)
     combination = combine(race, seed)
     outlook, winner = _outlook(race, combination, pool.n_rows)
     pipeline, problems = _refit(race, combination)
     scores = _score(pipeline, pool)
+    latest = None if time is None else max(2, (folds.first + 1) // 2)
+    plan = make_plan(terms, combination.held_out, scores, seed, latest)
     weak = _weak_points(race, outlook, winner, places) + problems
     for text in weak:
         warnings.warn(text, UserWarning, stacklevel=2)
@@ -185,7 +219,7 @@ def pick(
         "features": str(race.features),
         "models": [model.name for model in competing],
         "n_fits": len(race.runs) + len(stack.estimators_),
-        "seconds": time.perf_counter() - start,
+        "seconds": perf_counter() - start,
         "versions": {
             "python": platform.python_version(),
             "numpy": np.__version__,
@@ -208,7 +242,8 @@ def pick(
         certificate=_certificate(stack),
         settings=settings,
         outlook=outlook,
-        **at_budget(places, outlook, winner, scores, left_out, places),
+        plan=plan,
+        **at_budget(places, outlook, winner, scores, left_out, places, plan),
     )
 
 

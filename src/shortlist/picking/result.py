@@ -18,11 +18,13 @@ from .comparison import (
     ExpectedHits,
     Forecast,
     compare_models,
+    expectation,
     forecast_hits,
     verdict,
 )
 from .history import as_table, check_budget
 from .outlook import Outlook
+from .plan import ExpectedGain, Plan
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -49,6 +51,15 @@ class Shortlist:
         Row numbers of the chosen candidates, best first; ties go to the lower number.
     scores : ndarray of shape (n_candidates,)
         Score of every candidate, higher is better.
+    probability : ndarray of shape (n_candidates,)
+        Calibrated probability of every candidate to be positive.
+    expected_gain : ExpectedGain
+        ``value``, ``low``, ``high``: what the list brings, in the unit of `value` and `cost`;
+        the expected hits without them.
+    notes : list of str
+        What the terms of the list did, and what is assumed.
+    plan : Plan
+        Makes the list for any budget.
     expected_hits : ExpectedHits
         ``value``, ``low``, ``high``, ``confidence``: hits among the selected.
     comparison : Comparison
@@ -111,6 +122,14 @@ class Shortlist:
     certificate: Certificate | None
     settings: dict[str, Any]
     outlook: Outlook
+    plan: Plan
+    expected_gain: ExpectedGain
+    notes: list[str]
+
+    @property
+    def probability(self) -> np.ndarray:
+        """Probability of every candidate to be positive, in their order."""
+        return self.plan.probability
 
     @property
     def held_out(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -138,7 +157,9 @@ class Shortlist:
         left_out, chosen_for = self.comparison.left_out, self.settings["k"]
         return replace(
             self,
-            **at_budget(places, self.outlook, self.winner, self.scores, left_out, chosen_for),
+            **at_budget(
+                places, self.outlook, self.winner, self.scores, left_out, chosen_for, self.plan
+            ),
         )
 
     def to_frame(self, candidates: Any = None) -> Any:
@@ -166,9 +187,10 @@ class Shortlist:
                 dense = rows.toarray() if sparse.issparse(rows) else rows
                 columns = {f"x{j}": column for j, column in enumerate(dense.T)}
         places: dict[Any, Any] = {
-            "rank": np.arange(1, self.k + 1),
+            "rank": np.arange(1, len(self.selected) + 1),
             "row": self.selected,
             "score": self.scores[self.selected],
+            "probability": self.probability[self.selected],
         }
         if places.keys() & columns.keys():
             places = {f"list_{name}": values for name, values in places.items()}
@@ -229,6 +251,11 @@ class Shortlist:
 
         write_report(self, path, rows=rows, title=title, overwrite=overwrite)
 
+    def _repr_html_(self) -> str:
+        from .notebook import as_html
+
+        return as_html(self)
+
     def __str__(self) -> str:
         return f"{self.verdict}\n\n{self.comparison}"
 
@@ -252,15 +279,30 @@ def at_budget(
     scores: np.ndarray,
     left_out: dict[str, str],
     chosen_for: int,
+    plan: Plan,
 ) -> dict[str, Any]:
     """Return the attributes of a shortlist that depend on the budget."""
     comparison = compare_models(outlook, winner, k, left_out)
     forecast, expected = forecast_hits(outlook, winner, k)
+    if plan.decides:
+        listed = plan.at(k)
+    else:
+        gain = ExpectedGain(
+            expected.value, expected.low, expected.high, expected.confidence, expected.value
+        )
+        listed = {
+            "selected": best_first(scores, k),
+            "expected_hits": expected,
+            "expected_gain": gain,
+            "notes": [plan.assumed()],
+        }
+    said = [verdict(comparison, chosen_for), expectation(listed["expected_hits"], k)]
+    if plan.decides:
+        said = [said[1], f"By score alone, without these terms, {said[0]}"]
     return {
         "k": k,
-        "selected": best_first(scores, k),
-        "expected_hits": expected,
         "comparison": comparison,
         "forecast": forecast,
-        "verdict": verdict(comparison, expected, chosen_for),
+        "verdict": " ".join([*listed["notes"][:-1], *said, listed["notes"][-1]]),
+        **listed,
     }

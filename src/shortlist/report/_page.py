@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -16,10 +17,20 @@ if TYPE_CHECKING:
     from ..picking.result import Shortlist
 
 
-def page(shortlist: Shortlist, rows: Any = None, title: str | None = None) -> str:
+def page(
+    shortlist: Shortlist,
+    rows: Any = None,
+    title: str | None = None,
+    columns: Sequence[Mapping[str, Any]] | None = None,
+) -> str:
     """Return the report as HTML."""
     fig = figures(shortlist)
     heading = title or f"Shortlist: {shortlist.k:,} of {shortlist.n_candidates:,} candidates"
+    read = (
+        ()
+        if columns is None
+        else (("columns", "How the columns were read", _sections.columns(columns)),)
+    )
     sections = (
         ("asked", "What was asked", _sections.asked(shortlist)),
         ("answer", "The answer", _sections.answer(shortlist, fig)),
@@ -28,6 +39,7 @@ def page(shortlist: Shortlist, rows: Any = None, title: str | None = None) -> st
         ("budget", "What another budget would buy", _sections.budget(shortlist, fig)),
         ("scores", "How well the scores separate", _sections.densities(shortlist, fig)),
         ("certificate", "What is proven", _sections.certificate(shortlist)),
+        *read,
         ("done", "What was done", _sections.done(shortlist)),
     )
     style, script = (files(__package__).joinpath(name).read_text("utf-8") for name in _ASSETS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..picking.comparison import COMBINATION
@@ -297,6 +298,30 @@ def certificate(shortlist: Shortlist) -> Html:
             ("Difference", plain(found.gap) if found.status != "local" else DASH),
             ("Asked for, relative", plain(found.tol)),
             ("How training ended", found.status),
+        ),
+    )
+
+
+def columns(read: Sequence[Mapping[str, Any]]) -> Html:
+    """Show how the columns of the files were read."""
+    remarks = [f"{column['name']}: {note}" for column in read for note in column["notes"]]
+    return join(
+        element("p", "Decided once, from the history, and applied to the candidates as it is."),
+        notes("Worth a look", remarks),
+        data_table(
+            f"All {len(read):,} columns",
+            ("Column", "Kind", "Example", "Missing", "Different", "What was done"),
+            [
+                (
+                    column["name"],
+                    column["kind"],
+                    column["example"],
+                    f"{column['missing'] + column['unreadable']:,}",
+                    f"{column['distinct']:,}",
+                    column["done"],
+                )
+                for column in read
+            ],
         ),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ def write_report(
     rows: Any = None,
     title: str | None = None,
     overwrite: bool = False,
+    columns: Sequence[Mapping[str, Any]] | None = None,
 ) -> None:
     """Write the report of a shortlist, one self-contained HTML page.
 
@@ -36,6 +38,9 @@ def write_report(
         Heading of the page.
     overwrite : bool, default=False
         Whether an existing file may be replaced.
+    columns : sequence of mappings, default=None
+        How the columns of a file were read: name, kind, example, missing, distinct, done,
+        notes. The command line passes them.
 
     Examples
     --------
@@ -57,7 +62,7 @@ def write_report(
             f"path={str(target)!r} exists already; pass overwrite=True to replace it, or choose "
             "another name."
         )
-    html = page(shortlist, rows, title)
+    html = page(shortlist, rows, title, columns)
     name = str(target)
     with Outputs(name, force=True) as outputs:
         # Half a surrogate pair, as in a broken file name, has no UTF-8 form.

@@ -6,6 +6,8 @@ random sample is a prefix and a row computed for the sample is only extended lat
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from .. import _core
@@ -90,11 +92,16 @@ class RowCache:
         return out
 
     def add_to(
-        self, outputs: list[np.ndarray], positions: np.ndarray, coefficients: list[np.ndarray]
+        self,
+        outputs: list[np.ndarray],
+        positions: np.ndarray,
+        coefficients: list[np.ndarray],
+        tick: Callable[[], None] = lambda: None,
     ) -> None:
         """Add the rows at `positions`, times each set of coefficients, to each output.
 
-        An output of length u receives the first u columns.
+        An output of length u receives the first u columns. `tick` is called between blocks
+        of entries, and may raise: the rows stay right, the outputs are then of no use.
         """
         length = len(outputs[0])
         for position in positions[self._slot[positions] < 0]:
@@ -104,7 +111,7 @@ class RowCache:
         self.most_rows = max(self.most_rows, len(self._rows) - len(self._free))
         kept = self._slot[positions] >= 0
         inside = positions[kept]
-        self._extend(inside, length)
+        self._extend(inside, length, tick)
         slots = np.ascontiguousarray(self._slot[inside], dtype=np.int64)
         for out, values in zip(outputs, coefficients, strict=True):
             _core.add_rows(self._rows, slots, values[kept], out)
@@ -113,6 +120,7 @@ class RowCache:
             part = away[i : i + _ROWS]
             every = np.arange(len(part))
             for start in range(0, length, _COLUMNS):
+                tick()
                 columns = self.order[start : min(start + _COLUMNS, length)]
                 block = np.empty((len(part), len(columns)), dtype=self.kernel.dtype)
                 self.kernel.fill(self.order[positions[part]], columns, block, every)
@@ -120,12 +128,18 @@ class RowCache:
                     _core.add_rows(block, every, values[part], out[start : start + _COLUMNS])
             self.entries += len(part) * length
 
-    def _extend(self, positions: np.ndarray, length: int) -> None:
+    def _extend(self, positions: np.ndarray, length: int, tick: Callable[[], None]) -> None:
         """Compute the columns up to `length` that these kept rows lack."""
         filled = self._filled[positions]
         for done in np.unique(filled[filled < length]):
-            group = positions[filled == done]
+            lacking = positions[filled == done]
             columns = self.order[int(done) : length]
-            self.kernel.fill(self.order[group], columns, self._rows, self._slot[group], int(done))
-            self._filled[group] = length
-            self.entries += len(group) * len(columns)
+            # Some at a time: a round must be able to end.
+            step = max(1, _ROWS * _COLUMNS // len(columns))
+            for i in range(0, len(lacking), step):
+                tick()
+                group = lacking[i : i + step]
+                slots = self._slot[group]
+                self.kernel.fill(self.order[group], columns, self._rows, slots, int(done))
+                self._filled[group] = length
+                self.entries += len(group) * len(columns)

@@ -2,11 +2,100 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+
+# Numbers that are looked at together: as many as a processor's cache holds.
+_VALUES = 1 << 16
+
+
+def distinct(X: Any, rows: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Return one position of every distinct row, and which of them each row is.
+
+    Rows are equal where their numbers are: -0.0 and 0.0 are, and so are a stored zero and
+    none. Their order depends on the rows' values only.
+
+    Parameters
+    ----------
+    X : {ndarray, csr matrix}
+        All rows.
+    rows : ndarray of int or None
+        The rows to compare; None for all. Positions count along these.
+
+    Returns
+    -------
+    first : ndarray of int
+        Positions of the first of every set of equal rows.
+    group : ndarray of int
+        Number of the set of every row.
+    """
+    rows = np.arange(X.shape[0]) if rows is None else rows
+    if sparse.issparse(X):
+        X = sparse.csr_array(X[rows])  # a copy: its zeros go
+        X.sum_duplicates()
+        X.eliminate_zeros()
+        digest, same = _digests_of_sparse(X), _same_sparse
+        numbers = np.arange(len(rows))
+    else:
+        digest, same, numbers = _digests(X, rows), _same_dense, rows
+    _, first, group = np.unique(digest, return_index=True, return_inverse=True)
+    group = group.ravel()
+    repeated = np.flatnonzero(first[group] != np.arange(len(rows)))
+    if same(X, numbers[repeated], numbers[first[group[repeated]]]):
+        return first, group
+    return _slowly(X, numbers)  # two rows share a digest, one chance in 10^9 and less
+
+
+def _mixed(bits: np.ndarray) -> np.ndarray:
+    """Spread the high bits of numbers, which few digits fill, over the low ones."""
+    return bits ^ (bits >> np.uint64(32))
+
+
+def _factors(count: int) -> np.ndarray:
+    rng = np.random.default_rng(1)
+    return rng.integers(0, 1 << 63, count, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+
+
+def _bits(values: np.ndarray) -> np.ndarray:
+    # Adding zero turns -0.0 into 0.0, which is the same number in other bits.
+    return (values.astype(np.float64, copy=False) + 0.0).view(np.uint64)
+
+
+def _digests(X: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    step = max(1, _VALUES // max(1, X.shape[1]))
+    factors, out = _factors(X.shape[1]), np.empty(len(rows), dtype=np.uint64)
+    for start in range(0, len(rows), step):
+        part = slice(start, start + step)
+        out[part] = _mixed(_bits(np.ascontiguousarray(X[rows[part]]))) @ factors
+    return out
+
+
+def _digests_of_sparse(X: Any) -> np.ndarray:
+    sums = np.zeros(X.nnz + 1, dtype=np.uint64)
+    np.cumsum(_mixed(_bits(X.data)) * _factors(X.shape[1])[X.indices], out=sums[1:])
+    return sums[X.indptr[1:]] - sums[X.indptr[:-1]]
+
+
+def _same_dense(X: np.ndarray, rows: np.ndarray, others: np.ndarray) -> bool:
+    step = max(1, _VALUES // max(1, X.shape[1]))
+    parts = (slice(start, start + step) for start in range(0, len(rows), step))
+    return all(np.array_equal(X[rows[part]], X[others[part]]) for part in parts)
+
+
+def _same_sparse(X: Any, rows: np.ndarray, others: np.ndarray) -> bool:
+    return (X[rows] != X[others]).nnz == 0
+
+
+def _slowly(X: Any, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    keys = [
+        (tuple(X[[i]].indices), tuple(X[[i]].data)) if sparse.issparse(X) else tuple(X[i])
+        for i in rows
+    ]
+    ordered = {key: number for number, key in enumerate(sorted(set(keys)))}
+    group = np.array([ordered[key] for key in keys], dtype=np.intp)
+    return np.unique(group, return_index=True)[1], group
 
 
 def merge_duplicates(X: Any, rows: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -30,16 +119,7 @@ def merge_duplicates(X: Any, rows: np.ndarray, weight: np.ndarray) -> np.ndarray
     ndarray of int
         The rows kept.
     """
-    if sparse.issparse(X):
-        X = X.sorted_indices() if not X.has_sorted_indices else X
-        bytes_of = [
-            X.indices[a:b].tobytes() + X.data[a:b].tobytes()
-            for a, b in zip(X.indptr[rows], X.indptr[rows + 1], strict=True)
-        ]
-        digests = [hashlib.blake2b(b, digest_size=16).digest() for b in bytes_of]
-    else:
-        digests = [hashlib.blake2b(X[i].tobytes(), digest_size=16).digest() for i in rows]
-    _, first, group = np.unique(np.array(digests), return_index=True, return_inverse=True)
+    first, group = distinct(X, rows)
     total = np.bincount(group, weights=weight[rows])
     weight[rows] = 0.0
     weight[rows[first]] = total

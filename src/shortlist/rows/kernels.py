@@ -2,96 +2,26 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
+from dataclasses import replace
 from numbers import Real
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.metrics import pairwise
 
 from .. import _core
+from .counted import CountedRows
+from .formulas import KINDS, UNIT, UNIT32, NamedKernel
 from .gaussian import GaussianBlocks
-from .operators import as_rows
 
 KernelFunction = Callable[[Any, Any], np.ndarray]
+
+KERNEL_NAMES = (*KINDS, "precomputed")
 
 # Entries are computed in blocks large enough for BLAS and small enough to be forgotten.
 _ROWS = 512
 _COLUMNS = 2048
-
-
-def tanimoto_kernel(X: Any, Y: Any) -> np.ndarray:
-    r"""Tanimoto kernel, :math:`x \cdot y / (\|x\|^2 + \|y\|^2 - x \cdot y)`; 1 at two zeros."""
-    inner = pairwise.linear_kernel(X, Y)
-    squares = [np.asarray((A.multiply(A) if sparse.issparse(A) else A * A).sum(1)) for A in (X, Y)]
-    return _ratio(inner, squares[0].reshape(-1, 1) + squares[1].reshape(1, -1) - inner)
-
-
-def laplacian_kernel(X: Any, Y: Any, gamma: float) -> np.ndarray:
-    r"""Laplacian kernel, :math:`\exp(-\gamma \|x - y\|_1)`."""
-    return np.exp(-gamma * _manhattan(X, Y))
-
-
-def _manhattan(X: Any, Y: Any) -> np.ndarray:
-    # scikit-learn's sparse distance takes 32-bit indices only.
-    return pairwise.manhattan_distances(*(_narrow_indices(A) for A in (X, Y)))
-
-
-def _narrow_indices(A: Any) -> Any:
-    if not sparse.issparse(A) or A.indices.dtype == np.int32:
-        return A
-    parts = (A.data, A.indices.astype(np.int32), A.indptr.astype(np.int32))
-    return sparse.csr_array(parts, shape=A.shape)
-
-
-def minmax_kernel(X: Any, Y: Any) -> np.ndarray:
-    r"""Min-max kernel of non-negative rows, :math:`\sum\min(x, y) / \sum\max(x, y)`."""
-    for A in (X, Y):
-        lowest = A.min() if A.shape[0] else 0.0
-        if lowest < 0.0:
-            raise ValueError(
-                f"kernel='minmax' needs non-negative features, but X holds {lowest:g}: "
-                "use counts or shift the columns, for example with MinMaxScaler."
-            )
-    distance = _manhattan(X, Y)
-    sums = np.asarray(X.sum(1)).reshape(-1, 1) + np.asarray(Y.sum(1)).reshape(1, -1)
-    return _ratio(sums - distance, sums + distance)
-
-
-def rbf_kernel(X: Any, Y: Any, gamma: float) -> np.ndarray:
-    r"""Gaussian kernel, :math:`\exp(-\gamma \|x - y\|^2)`.
-
-    Float32 rows stay narrow: see :class:`~shortlist.rows.gaussian.GaussianBlocks`.
-    """
-    if not sparse.issparse(X) and X.dtype == Y.dtype == np.float32:
-        blocks = GaussianBlocks(np.ascontiguousarray(X), np.ascontiguousarray(Y), gamma)
-        if blocks.safe:
-            out = np.empty((X.shape[0], Y.shape[0]), dtype=np.float32)
-            rows = np.arange(X.shape[0])
-            blocks.fill(rows, np.arange(Y.shape[0]), out, rows, 0)
-            return out
-    return pairwise.rbf_kernel(X, Y, gamma=gamma)
-
-
-def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
-    return np.divide(numerator, denominator, out=np.ones_like(numerator), where=denominator > 0.0)
-
-
-# name -> (function, parameters it takes, whether it takes sparse rows)
-_KERNELS: dict[str, tuple[Callable[..., np.ndarray], tuple[str, ...], bool]] = {
-    "linear": (pairwise.linear_kernel, (), True),
-    "rbf": (rbf_kernel, ("gamma",), True),
-    "poly": (pairwise.polynomial_kernel, ("gamma", "degree", "coef0"), True),
-    "sigmoid": (pairwise.sigmoid_kernel, ("gamma", "coef0"), True),
-    "laplacian": (laplacian_kernel, ("gamma",), True),
-    "chi2": (pairwise.chi2_kernel, ("gamma",), False),
-    "tanimoto": (tanimoto_kernel, (), True),
-    "minmax": (minmax_kernel, (), True),
-}
-
-KERNEL_NAMES = (*_KERNELS, "precomputed")
 
 
 def kernel_function(
@@ -102,6 +32,7 @@ def kernel_function(
     degree: int = 3,
     coef0: float = 0.0,
     weight: np.ndarray | None = None,
+    rows: np.ndarray | None = None,
 ) -> KernelFunction:
     """Bind a kernel's parameters to training rows.
 
@@ -116,44 +47,40 @@ def kernel_function(
     gamma, degree, coef0
         Parameters as in :class:`sklearn.svm.SVC`.
     weight : ndarray or None
-        Multiplicity of the rows, for the variance.
+        Multiplicity of the rows, for the variance and the centre.
+    rows : ndarray of int or None
+        The rows that count, where not all do. Their order decides the last digits: the
+        same rows with the same weights in the same order give the same kernel.
 
     Returns
     -------
     callable
-        ``function(A, B)`` returns the kernel matrix of rows `A` and `B`.
+        ``function(A, B)`` returns the kernel matrix of rows `A` and `B`: a
+    :class:`~shortlist.rows.formulas.NamedKernel`, or the callable itself.
     """
     if callable(kernel):
         return kernel
-    if not isinstance(kernel, str) or kernel not in _KERNELS:
+    if not isinstance(kernel, str) or kernel not in KINDS:
         listed = ", ".join(repr(name) for name in KERNEL_NAMES)
         raise ValueError(f"kernel must be a callable or one of {listed}, got kernel={kernel!r}.")
-    function, takes, takes_sparse = _KERNELS[kernel]
-    if sparse.issparse(X) and not takes_sparse:
+    kind = KINDS[kernel]
+    if sparse.issparse(X) and not kind.takes_sparse:
         raise ValueError(
             f"kernel={kernel!r} does not take sparse rows: pass X.toarray() or another kernel."
         )
     values = {"degree": degree, "coef0": coef0}
-    if "gamma" in takes:
-        values["gamma"] = _gamma(gamma, X, weight)
-    chosen = {name: values[name] for name in takes}
-    return functools.partial(function, **chosen)
+    counted = CountedRows.of(X, weight, rows)
+    if "gamma" in kind.takes:
+        values["gamma"] = _gamma(gamma, counted)
+    return NamedKernel(kernel, {name: values[name] for name in kind.takes}).bound_to(counted)
 
 
-def _gamma(gamma: str | float, X: Any, weight: np.ndarray | None) -> float:
+def _gamma(gamma: str | float, counted: CountedRows) -> float:
     if isinstance(gamma, str) and gamma == "auto":
-        return 1.0 / X.shape[1]
+        return 1.0 / counted.X.shape[1]
     if isinstance(gamma, str) and gamma == "scale":
-        weight = np.ones(X.shape[0]) if weight is None else weight
-        entries = X.shape[1] * float(weight.sum())
-        rows = as_rows(X)
-        mean = float(rows.combine(weight).sum()) / entries
-        # Around zero, then around the mean: constant data must give exactly zero.
-        square = float(weight @ rows.squared_norms()) / entries
-        variance = square - mean * mean
-        if variance <= 1e-10 * square:
-            variance = 0.0
-        return 1.0 / (X.shape[1] * variance) if variance > 0.0 else 1.0
+        variance = counted.variance()
+        return 1.0 / (counted.X.shape[1] * variance) if variance > 0.0 else 1.0
     if isinstance(gamma, Real) and not isinstance(gamma, bool) and 0.0 < float(gamma) < np.inf:
         return float(gamma)
     raise ValueError(f"gamma must be 'scale', 'auto' or a positive number, got gamma={gamma!r}.")
@@ -168,22 +95,63 @@ class KernelMatrix:
         Training rows, or the square kernel matrix itself.
     function : callable or None
         Kernel of two row matrices; None means that `X` is the kernel matrix.
+    wide : bool
+        Compute float32 rows in float64, too.
+
+    Attributes
+    ----------
+    n_rows : int
+        Number of rows, and of columns.
+    dtype : dtype
+        Precision of the entries.
+    precomputed : bool
+        Whether `X` is the matrix.
     """
 
-    def __init__(self, X: Any, function: KernelFunction | None) -> None:
-        self._X = X
-        self._function = function
+    def __init__(self, X: Any, function: KernelFunction | None, *, wide: bool = False) -> None:
+        self._given = (X, function)
+        self._X, self._function = X, function
+        if sparse.issparse(X) and isinstance(function, NamedKernel) and function.moves:
+            # Once for all: columns without zeros keep the rows as sparse as they are.
+            self._X = function.centred(X.astype(np.float64))
+            self._function = replace(function, centre=None)
         self.n_rows = X.shape[0]
         self.precomputed = function is None
-        self._gaussian = _gaussian(X, function)
+        self._wide = wide
+        self._gaussian = None if wide else _gaussian(X, function)
         one = slice(0, 1)
         # What the kernel returns, not what it is given, decides: a callable may widen.
-        narrow = np.asarray(self._raw(one, one)).dtype == np.float32
+        narrow = np.asarray(self._raw(one, one)).dtype == np.float32 and not wide
         self.dtype = np.dtype(np.float32 if narrow else np.float64)
 
-    def _raw(self, rows: np.ndarray | slice, columns: np.ndarray | slice) -> np.ndarray:
+    def widened(self) -> KernelMatrix:
+        """Return the same matrix with float64 entries, computed in float64."""
+        return KernelMatrix(*self._given, wide=True)
+
+    def bounds(self, wide: bool = True) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return q and r: entries are at most ``q_i q_j``, off by ``q_i r_j + r_i q_j``.
+
+        A precomputed matrix is what it is. Of a function that the user wrote a few units of
+        rounding are assumed in float64, and nothing is known in float32 (None). `wide` is
+        for :meth:`wide_block`, otherwise for :meth:`block`.
+        """
+        X, function = self._given
+        wide = wide or self.dtype == np.float64
+        if isinstance(function, NamedKernel):
+            return function.bounds(X, UNIT if wide else UNIT32)
+        if function is not None and not wide:
+            return None
+        q = np.sqrt(np.maximum(self.diagonal(), 0.0))
+        return q, (8.0 * UNIT if function is not None else 0.0) * q
+
+    def _raw(
+        self, rows: np.ndarray | slice, columns: np.ndarray | slice, wide: bool = False
+    ) -> np.ndarray:
         if self._function is not None:
-            return self._function(self._X[rows], self._X[columns])
+            A, B = self._X[rows], self._X[columns]
+            if wide or self._wide:
+                A, B = A.astype(np.float64, copy=False), B.astype(np.float64, copy=False)
+            return self._function(A, B)
         X = self.whole()
         if X is None or isinstance(rows, slice) or isinstance(columns, slice):
             return self._X[rows][:, columns]
@@ -201,13 +169,7 @@ class KernelMatrix:
 
     def block(self, rows: np.ndarray | slice, columns: np.ndarray | slice) -> np.ndarray:
         """Return the entries of these rows and columns, as ``dtype``."""
-        out = np.asarray(self._raw(rows, columns)).astype(self.dtype, copy=False)
-        if not np.isfinite(out).all():
-            raise ValueError(
-                "The kernel holds infinite or undefined values: scale the features, or "
-                "choose another gamma, degree or coef0."
-            )
-        return out
+        return _finite(np.asarray(self._raw(rows, columns)).astype(self.dtype, copy=False))
 
     def fill(
         self,
@@ -229,10 +191,8 @@ class KernelMatrix:
 
     def wide_block(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Return the entries of these rows and columns, computed in float64."""
-        if self._function is None or self.dtype == np.float64:
-            return self._raw(rows, columns).astype(np.float64, copy=False)
-        wide = [self._X[index].astype(np.float64) for index in (rows, columns)]
-        return np.asarray(self._function(*wide), dtype=np.float64)
+        wide = self.dtype == np.float32
+        return _finite(np.asarray(self._raw(rows, columns, wide), dtype=np.float64))
 
     def diagonal(self, step: int = 256) -> np.ndarray:
         """Return the diagonal, in float64."""
@@ -245,11 +205,19 @@ class KernelMatrix:
         return out
 
 
+def _finite(entries: np.ndarray) -> np.ndarray:
+    if not np.isfinite(entries).all():
+        raise ValueError(
+            "The kernel holds infinite or undefined values: scale the features, or choose "
+            "another gamma, degree or coef0."
+        )
+    return entries
+
+
 def _gaussian(X: Any, function: KernelFunction | None) -> GaussianBlocks | None:
     """Blocks that keep what the whole matrix shares, where the kernel and rows allow it."""
-    if not isinstance(function, functools.partial) or function.func is not rbf_kernel:
+    if not isinstance(function, NamedKernel) or function.name != "rbf" or not function.narrow:
         return None
     if sparse.issparse(X) or X.dtype != np.float32 or not X.flags.c_contiguous:
         return None
-    blocks = GaussianBlocks(X, X, **function.keywords)
-    return blocks if blocks.safe else None
+    return GaussianBlocks(X, X, **function.parameters, centre=function.centre)

@@ -1,7 +1,7 @@
 """Row operators: the only place that knows how rows are stored.
 
-Values may be float32 or float64; every product is accumulated in float64, block
-by block, so that neither a certificate loses digits nor the data is copied whole.
+Values may be float32 or float64; every product is accumulated in float64, slice
+by slice, so that neither a certificate loses digits nor the data is copied whole.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from scipy import sparse
 
 from .. import _core
 
-_BLOCK_BYTES = 1 << 20
+_SLICE_BYTES = 1 << 20
 
 
 class Rows(Protocol):
@@ -77,20 +77,29 @@ def _distinct(keys: list[bytes]) -> tuple[np.ndarray, np.ndarray]:
 
 
 class DenseRows:
-    """Rows of a two-dimensional array, C or F order."""
+    """Rows of a two-dimensional array, C or F order, less a `centre` where there is one.
 
-    def __init__(self, X: np.ndarray) -> None:
+    The centre is subtracted in float64, block by piece: rows far from the origin keep
+    their digits, and are not copied whole.
+    """
+
+    def __init__(self, X: np.ndarray, centre: np.ndarray | None = None) -> None:
         self._X = X
+        self._centre = centre
         self.n_rows, self.n_features = X.shape
         self.n_values = X.size
-        self._wide = X.dtype == np.float64
-        self._narrow = X.dtype == np.float32 and X.flags.c_contiguous
-        self._step = max(1, _BLOCK_BYTES // max(1, 8 * self.n_features))
+        self._wide = X.dtype == np.float64 and centre is None
+        self._narrow = X.dtype == np.float32 and X.flags.c_contiguous and centre is None
+        self._step = max(1, _SLICE_BYTES // max(1, 8 * self.n_features))
 
-    def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
+    def _values(self, index: Any) -> np.ndarray:
+        """Return some rows; in their own precision where they are as they were given."""
+        return self._X[index] if self._centre is None else self._X[index] - self._centre
+
+    def _slices(self) -> Iterator[tuple[slice, np.ndarray]]:
         for start in range(0, self.n_rows, self._step):
             part = slice(start, start + self._step)
-            yield part, self._X[part].astype(np.float64, copy=False)
+            yield part, self._values(part).astype(np.float64, copy=False)
 
     def scores(self, w: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         if self._wide:
@@ -99,8 +108,8 @@ class DenseRows:
         if self._narrow:
             _core.dense_scores(self._X, w, out)
             return out
-        for part, block in self._blocks():
-            out[part] = block @ w
+        for part, piece in self._slices():
+            out[part] = piece @ w
         return out
 
     def combine(self, v: np.ndarray) -> np.ndarray:
@@ -110,56 +119,56 @@ class DenseRows:
         if self._narrow:
             _core.dense_combine(self._X, v, out)
             return out
-        for part, block in self._blocks():
-            out += block.T @ v[part]
+        for part, piece in self._slices():
+            out += piece.T @ v[part]
         return out
 
     def gram(self, v: np.ndarray) -> np.ndarray:
         root = np.sqrt(v)
         out = np.zeros((self.n_features, self.n_features))
-        for part, block in self._blocks():
-            scaled = block * root[part, None]
+        for part, piece in self._slices():
+            scaled = piece * root[part, None]
             out += scaled.T @ scaled
         return out
 
     def inner(self) -> np.ndarray:
-        X = self._X.astype(np.float64, copy=False)
+        X = self._values(slice(None)).astype(np.float64, copy=False)
         return X @ X.T
 
     def squared_norms(self) -> np.ndarray:
         out = np.empty(self.n_rows)
-        for part, block in self._blocks():
-            out[part] = np.einsum("ij,ij->i", block, block)
+        for part, piece in self._slices():
+            out[part] = np.einsum("ij,ij->i", piece, piece)
         return out
 
     def column_squares(self, v: np.ndarray) -> np.ndarray:
         out = np.zeros(self.n_features)
-        for part, block in self._blocks():
-            out += v[part] @ (block * block)
+        for part, piece in self._slices():
+            out += v[part] @ (piece * piece)
         return out
 
     def dense(self) -> np.ndarray:
-        return np.ascontiguousarray(self._X, dtype=np.float64)
+        return np.ascontiguousarray(self._values(slice(None)), dtype=np.float64)
 
     def scaled_columns(self, v: np.ndarray) -> DenseRows:
-        return DenseRows(self._X * v)
+        return DenseRows(self._values(slice(None)) * v)
 
     def take(self, index: np.ndarray) -> DenseRows:
-        return DenseRows(self._X[index])
+        return DenseRows(self._values(index))
 
     def stack(self, other: DenseRows) -> DenseRows:
-        return DenseRows(np.concatenate([self._X, other._X]))
+        return DenseRows(np.concatenate([self._values(slice(None)), other._values(slice(None))]))
 
     def merged(self, v: np.ndarray) -> DenseRows:
         return DenseRows(self.combine(v)[None, :])
 
     def distinct(self) -> tuple[np.ndarray, np.ndarray]:
         # Adding zero turns -0.0 into 0.0, which is the same number in other bits.
-        keys = [row.tobytes() for _, block in self._blocks() for row in block + 0.0]
+        keys = [row.tobytes() for _, piece in self._slices() for row in piece + 0.0]
         return _distinct(keys)
 
     def arrays(self) -> tuple:
-        return (np.ascontiguousarray(self._X),)
+        return (np.ascontiguousarray(self._values(slice(None))),)
 
 
 class SparseRows:
@@ -172,15 +181,17 @@ class SparseRows:
         self.n_rows, self.n_features = X.shape
         self.n_values = X.nnz
         self._parts = (X.indptr, X.indices, X.data)
+        self._checked = 0
 
     def scores(self, w: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         out = np.empty(self.n_rows) if out is None else out
-        _core.csr_scores(*self._parts, w, out)
+        _core.csr_scores(*self._parts, w, out, self._checked)
+        self._checked = self.n_features  # every column has been looked at
         return out
 
     def combine(self, v: np.ndarray) -> np.ndarray:
         out = np.zeros(self.n_features)
-        _core.csr_combine(*self._parts, v, out)
+        _core.csr_combine(*self._parts, v, out, self._checked)
         return out
 
     def gram(self, v: np.ndarray) -> np.ndarray:
@@ -234,6 +245,22 @@ class SparseRows:
         return (*self._parts, self.n_features)
 
 
-def as_rows(X: Any) -> Rows:
-    """Wrap validated data in the operator for its storage."""
-    return SparseRows(X) if sparse.issparse(X) else DenseRows(X)
+def as_rows(X: Any, centre: np.ndarray | None = None) -> Rows:
+    """Wrap validated data in the operator for its storage, less a centre.
+
+    In the columns of a CSR matrix where the centre is not zero, entries that were left out
+    become explicit.
+    """
+    if not sparse.issparse(X):
+        return DenseRows(X, centre)
+    return SparseRows(X if centre is None else _shifted(X, centre))
+
+
+def _shifted(X: Any, centre: np.ndarray) -> Any:
+    far = np.flatnonzero(centre)
+    moved = X[:, far].toarray() - centre[far]
+    near = sparse.csr_array(X, dtype=np.float64, copy=True)
+    near.data[centre[near.indices] != 0.0] = 0.0
+    starts = np.arange(X.shape[0] + 1) * len(far)
+    places = np.tile(far, X.shape[0])
+    return sparse.csr_array(near + sparse.csr_array((moved.ravel(), places, starts), X.shape))

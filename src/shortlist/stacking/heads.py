@@ -47,7 +47,7 @@ PART = 0.6
 # More rows than these do not change which member is best.
 _BAG_ROWS = 20_000
 # Probabilities of 0 and 1 are finite log odds, and no two different ones tie.
-_SOFT = 0.002
+SOFT = 0.002
 # Log odds per standard deviation of a score that tells nothing.
 _LEAST_SLOPE = 1e-3
 # How much cheaper the plain mean is than a departure from it, and the price of the loss.
@@ -91,7 +91,7 @@ def member_scores(estimator: Any, X: Any, pos_label: Any) -> np.ndarray:
     """Scores of a fitted member; probabilities as softened log odds."""
     scores = positive_scores(estimator, X, pos_label)
     if is_classifier(estimator) and not hasattr(estimator, "decision_function"):
-        soft = (scores + _SOFT) / (1.0 + 2.0 * _SOFT)
+        soft = (scores + SOFT) / (1.0 + 2.0 * SOFT)
         return np.asarray(np.log(soft) - np.log1p(-soft))
     return scores
 

@@ -6,39 +6,40 @@ import hashlib
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._checks import check_choice, check_number
-from .._fit import ROW_DTYPES, BinaryData, solve, validate_binary
+from .._checks import check_choice, check_number, outside
+from .._fit import ROW_DTYPES, BinaryData, atomic, solve, validate_binary
 from .._losses import LOSSES
-from ..certificate import Certificate, Check
+from ..certificate import Certificate, Check, CollapsedWarning
 from ..rows.duplicates import merge_duplicates
+from ..rows.formulas import NamedKernel
 from ..rows.kernels import KernelFunction, KernelMatrix, kernel_function
 from ..rows.operators import as_rows
 from .kernel_problem import DualPoint, KernelTopProblem
 from .problem import TopProblem
+from .rules import Rule
 from .solution import KernelSolution, Solution
 from .stream.blocks import Blocks
 from .stream.first_pass import BlockData, read_blocks
 from .sweeps import Start
-from .thresholds import Threshold
 
 # Solvers that work on kernel entries even where the kernel is linear.
 _KERNEL_SOLVERS = ("smo", "coordinate")
-_BLOCK_BYTES = 32_000_000
-
-
-class CollapsedWarning(UserWarning):
-    """The optimal model is zero: every row gets the same score."""
+_SLICE_BYTES = 32_000_000
 
 
 class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
     """Base of the estimators: a subclass says what its threshold is."""
+
+    _previous: dict[str, Any]  # what was learned before, while a fit runs
 
     def __init__(
         self,
@@ -55,9 +56,10 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
         time_limit: float | None,
         cache_size: float,
         warm_start: bool,
-        random_state: int,
+        random_state: Any,
         verbose: int,
         callback: Callable[[Check], object] | None,
+        pos_label: Any,
     ) -> None:
         self.C = C
         self.loss = loss
@@ -74,23 +76,13 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
         self.random_state = random_state
         self.verbose = verbose
         self.callback = callback
-
-    def _ranks_all(self) -> bool:
-        """Whether the threshold is taken over all rows instead of the negatives."""
-        return False
+        self.pos_label = pos_label
 
     @abstractmethod
-    def _threshold(self, positive_weight: float, negative_weight: float) -> Threshold:
-        """Return the threshold, given the weight of either class."""
+    def _rule(self) -> Rule:
+        """Check the parameters of the threshold; return what they stand for."""
 
-    @abstractmethod
-    def _offset(self, solution: Solution | KernelSolution, problem: Any) -> float:
-        """Return what `decision_function` subtracts, and set the threshold's attributes."""
-
-    @abstractmethod
-    def _collapsed(self, row: int) -> str:
-        """Explain a zero model; `row` weighs most among those of the threshold."""
-
+    @atomic
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the model.
 
@@ -102,7 +94,7 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
             :class:`~shortlist.blocks.Blocks` are read block by block and bring labels and
             weights of their own.
         y : array-like of shape (n_samples,)
-            Labels of two classes; the one that sorts last is positive.
+            Labels of two classes; `pos_label` is the one to push up.
         sample_weight : array-like of shape (n_samples,), default=None
             Multiplicity of every row, fractions allowed.
 
@@ -111,34 +103,38 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
         self : object
             Fitted estimator.
         """
+        self._learn(X, y, sample_weight)
+        return self
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
         if isinstance(X, Blocks):
             if y is not None or sample_weight is not None:
                 raise ValueError(
                     "y and sample_weight must be left out where X is Blocks: give them to "
                     "Blocks(source, y, sample_weight)."
                 )
-            self._check_parameters(in_blocks=True)
-            return self._fit_blocks(read_blocks(self, X, self._ranks_all()))
-        self._check_parameters()
+            rule = self._check_parameters(in_blocks=True)
+            self._fit_blocks(rule, read_blocks(self, X, rule.everything))
+            return
+        rule = self._check_parameters()
         data = validate_binary(self, X, y, sample_weight)
         if not self._linear() and not self._precomputed():
             data = merged(data)
         ranked = data.negative
-        if self._ranks_all():
+        if rule.everything:
             ranked = np.concatenate([data.positive, data.negative])
         totals = (float(data.weight[rows].sum()) for rows in (data.positive, data.negative))
-        threshold = self._threshold(*totals)
+        threshold = rule.threshold(*totals)
         terms = (data.positive, ranked, data.weight, float(self.C), LOSSES[self.loss], threshold)
         if self._linear():
-            problem: Any = TopProblem(as_rows(data.X), *terms)
+            problem: Any = TopProblem(data.X, *terms)
             problem.start = self._last_solution()
         else:
             problem = self._kernel_problem(data, terms)
         solved = solve(self, problem)
-        self._keep(data.classes, problem, *solved, data.X)
-        return self
+        self._keep(rule, data.classes, problem, *solved, data.X)
 
-    def _check_parameters(self, in_blocks: bool = False) -> None:
+    def _check_parameters(self, in_blocks: bool = False) -> Rule:
         check_number("C", self.C, above=0.0)
         check_choice("loss", self.loss, LOSSES)
         check_number("cache_size", self.cache_size, above=0.0)
@@ -147,19 +143,20 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
                 f"kernel={self.kernel!r}, solver={self.solver!r} needs all rows in memory: rows "
                 "in blocks take kernel='linear' and solver='auto'."
             )
+        return self._rule()
 
-    def _fit_blocks(self, data: BlockData) -> Self:
+    def _fit_blocks(self, rule: Rule, data: BlockData) -> None:
         summary = data.summary
         positive_weight = float(summary.positive_weight.sum())
-        threshold = self._threshold(positive_weight, summary.negative_weight)
+        threshold = rule.threshold(positive_weight, summary.negative_weight)
         problem = data.problem(float(self.C), LOSSES[self.loss], threshold)
         problem.start = self._last_solution()
         solved = solve(self, problem)
-        self._keep(data.classes, problem, *solved)
-        return self
+        self._keep(rule, data.classes, problem, *solved)
 
     def _keep(
         self,
+        rule: Rule,
         classes: np.ndarray,
         problem: Any,
         solution: Solution | KernelSolution,
@@ -169,20 +166,24 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
     ) -> None:
         """Store what was learned."""
         self.classes_ = classes
-        self._keep_model(solution, X)
-        if self.warm_start and isinstance(problem, KernelTopProblem):
-            self._rows = problem.rows
-        self._offset_ = self._offset(solution, problem)
+        if isinstance(solution, Solution):
+            self._keep_linear(solution, problem.centre)
+        else:
+            self._keep_kernel(solution, problem, X)
+        cutoffs = rule.cutoffs(solution, problem)
+        self._offset_ = cutoffs.offset
+        for name, value in cutoffs.attributes.items():
+            setattr(self, name, value + self._origin)
         if "coef_" in vars(self):
-            self.intercept_ = np.array([-self._offset_])
+            self.intercept_ = np.array([-self._offset_ - self._origin])
         self.certificate_ = certificate
         self.n_iter_ = n_iter
         if certificate.status == "converged" and not self._nonzero(solution):
             warnings.warn(
                 f"{type(self).__name__} collapsed: the zero model is optimal within tol. "
-                + self._collapsed(solution.top_negative),
+                + rule.advice(solution.top_ranked),
                 CollapsedWarning,
-                stacklevel=3,
+                stacklevel=outside(),
             )
 
     def _linear(self) -> bool:
@@ -213,17 +214,22 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
                 degree=self.degree,
                 coef0=self.coef0,
                 weight=data.weight,
+                # Merged rows come in an order that depends on their contents only.
+                rows=np.concatenate([data.positive, data.negative]),
             )
         problem = KernelTopProblem(
             KernelMatrix(X, self._kernel),
             *terms,
             cache_bytes=int(self.cache_size * 1e6),
-            seed=self.random_state,
+            seed=_seed(self.random_state),
         )
         if self.warm_start:
             mark = self._fingerprint(data, terms[1])
-            if mark == getattr(self, "_mark", None):
-                problem.start, problem.rows = self._point, self._rows
+            if mark == self._previous.get("_mark"):
+                problem.start = self._previous["_point"]
+                # A function may compute other entries than it did: only a point is reused.
+                if not callable(self.kernel):
+                    problem.cache = self._previous["_cache"]
             self._mark = mark
         return problem
 
@@ -240,37 +246,46 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
         return digest.hexdigest()
 
     def _last_solution(self) -> Start | None:
-        w = vars(self).get("coef_")
+        previous = self._previous
+        w = previous.get("coef_")
         # The scores of the zero model do not tell which rows matter: nothing to reuse.
         if not self.warm_start or w is None or not w.any() or w.shape[1] != self.n_features_in_:
             return None
-        return vars(self).get("_start") or Start(w[0])
+        return previous.get("_start") or Start(w[0])
 
     @staticmethod
     def _nonzero(solution: Solution | KernelSolution) -> bool:
         w = solution.w if isinstance(solution, Solution) else solution.coefficients
         return bool(w.any())
 
-    def _keep_model(self, solution: Solution | KernelSolution, X: Any) -> None:
-        for name in ("coef_", "intercept_", "support_", "dual_coef_", "support_vectors_", "_start"):
-            if name in vars(self):
-                delattr(self, name)
-        if isinstance(solution, Solution):
-            self.coef_ = solution.w[None, :]
-            if self.warm_start:
-                self._start: Start | None = solution.start
-            return
+    def _keep_linear(self, solution: Solution, centre: np.ndarray | None) -> None:
+        self.coef_ = solution.w[None, :]
+        self._centre = centre
+        if self.warm_start:
+            self._start = solution.start
+
+    def _keep_kernel(self, solution: KernelSolution, problem: KernelTopProblem, X: Any) -> None:
         c = solution.coefficients
         if self.warm_start:
             self._point: DualPoint = solution.point
+            self._cache = problem.cache
         self.support_ = np.flatnonzero(c)
         self.dual_coef_ = c[self.support_][None, :]
         if self._kernel is None:
             self.support_vectors_ = np.empty((0, 0))
         else:
             self.support_vectors_ = X[self.support_]
-        if isinstance(self.kernel, str) and self.kernel == "linear":
-            self.coef_ = as_rows(X).combine(c)[None, :]
+        if isinstance(self._kernel, NamedKernel) and self._kernel.name == "linear":
+            # The pairs worked on rows less their centre.
+            self._centre = self._kernel.centre
+            rows = self._kernel.centred(X[self.support_].astype(np.float64))
+            self.coef_ = as_rows(rows).combine(self.dual_coef_[0])[None, :]
+
+    @property
+    def _origin(self) -> float:
+        """Score of the centre: thresholds of scores counted from there are lower by it."""
+        centre = vars(self).get("_centre")
+        return 0.0 if centre is None else float(centre @ self.coef_[0])
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Score minus threshold of every row.
@@ -279,7 +294,7 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows to score; with ``kernel="precomputed"``, their kernel with every
-            training row. Kernel rows are scored in blocks of bounded memory.
+            training row. Kernel rows are scored in slices of bounded memory.
 
         Returns
         -------
@@ -289,18 +304,19 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=ROW_DTYPES, reset=False)
         if "coef_" in vars(self):
-            return as_rows(X).scores(self.coef_[0]) - self._offset_
+            # From the centre, rows far from the origin keep their digits.
+            return as_rows(X, vars(self).get("_centre")).scores(self.coef_[0]) - self._offset_
         out = np.full(X.shape[0], -self._offset_)
         if not len(self.support_):
             return out
-        step = max(1, _BLOCK_BYTES // (8 * len(self.support_)))
+        step = max(1, _SLICE_BYTES // (8 * len(self.support_)))
         for start in range(0, X.shape[0], step):
             part = X[start : start + step]
             if self._kernel is None:
-                block = part[:, self.support_]
+                entries = part[:, self.support_]
             else:
-                block = self._kernel(part, self.support_vectors_)
-            out[start : start + step] += block @ self.dual_coef_[0]
+                entries = self._kernel(part, self.support_vectors_)
+            out[start : start + step] += entries @ self.dual_coef_[0]
         return out
 
     def predict(self, X: Any) -> np.ndarray:
@@ -322,7 +338,7 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
     def __getstate__(self) -> dict[str, Any]:
         # Kernel rows and multipliers serve the next warm start, not a stored model.
         state = dict(super().__getstate__())
-        for name in ("_rows", "_mark", "_point", "_start"):
+        for name in ("_cache", "_mark", "_point", "_start"):
             state.pop(name, None)
         return state
 
@@ -332,6 +348,13 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
         tags.input_tags.sparse = not self._precomputed()
         tags.input_tags.pairwise = self._precomputed()
         return tags
+
+
+def _seed(random_state: Any) -> int:
+    if isinstance(random_state, Integral):
+        check_random_state(random_state)
+        return int(random_state)
+    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
 
 def merged(data: BinaryData) -> BinaryData:

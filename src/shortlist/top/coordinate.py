@@ -18,17 +18,22 @@ The method jams for k > 1 and for the hinge quantile, so it is not offered there
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
+
 import numpy as np
 
 from .. import _core
-from ..certificate import Monitor
-from .kernel_problem import DualPoint, KernelTopProblem, evaluate
-from .solution import KernelSolution
+from ..certificate import Monitor, Proof
+from ..rows.kernels import KernelMatrix
+from .kernel_problem import DualPoint, Evaluation, KernelTopProblem, Layout, alpha_bound, evaluate
+from .kernel_proof import KernelProver, Proved
+from .restricted import PairState, Working, pair_steps
 
-_FORMS = {"open": 0, "norm": 1}
+_Seen = tuple[Evaluation, DualPoint, np.ndarray]
 
 
-def coordinate(problem: KernelTopProblem, monitor: Monitor) -> KernelSolution:
+def coordinate(problem: KernelTopProblem, monitor: Monitor) -> None:
     """Solve `problem` to the monitor's tolerance.
 
     Parameters
@@ -36,83 +41,133 @@ def coordinate(problem: KernelTopProblem, monitor: Monitor) -> KernelSolution:
     problem : KernelTopProblem
         Kernel scores; the whole kernel matrix is held in memory.
     monitor : Monitor
-        Tolerance, limits and the record of the fit. One iteration is one step.
-
-    Returns
-    -------
-    KernelSolution
-        The best model seen.
+        Tolerance, limits, the record of the fit and its proofs. One iteration is one step.
     """
-    n_all = len(problem.positive) + len(problem.negative)
-    others = np.setdiff1d(problem.negative, problem.positive)
-    rows = np.concatenate([problem.positive, others])
-    shared = len(problem.negative) > len(others)
-    beta_rows = rows if shared else others
-    gram = np.ascontiguousarray(problem.kernel.block(rows, rows))
-    place = np.empty(problem.kernel.n_rows, dtype=np.intp)
-    place[beta_rows] = np.arange(len(beta_rows))
-    into = place[problem.negative]
-    omega = np.empty(len(beta_rows))
-    omega[into] = problem.negative_weight
-
-    rng = np.random.default_rng(problem.seed)
-    ridge = problem.loss.ridge / problem.c
-    bound = problem.loss.dual_bound(problem.c)
-    upper = np.full(len(problem.c), np.inf) if bound is None else bound
-    start = problem.start or DualPoint(
-        problem.c * rng.random(len(problem.c)),
-        problem.negative_weight * rng.random(len(problem.negative)),
-    )
-    alpha, beta = np.minimum(start.alpha, upper), np.empty(len(beta_rows))
-    beta[into] = start.beta * float(alpha.sum() / start.beta.sum())
-    scores = np.empty(problem.kernel.n_rows)
-    state = np.zeros(7)
-    form = _FORMS[problem.threshold.form(problem.negative_weight)]
-    seed = int(rng.integers(1, 2**62))
-    best, best_point, dual = None, DualPoint(alpha, beta), 0.0
-    f = _scores(gram, alpha, beta)
-    first = True
-    while True:
-        scores[rows] = f
-        now = evaluate(problem, DualPoint(alpha, beta[into]), scores)
-        if first:
-            alpha, beta, f = now.scale * alpha, now.scale * beta, now.scale * f
-            first = False
-            continue
-        dual = max(dual, now.dual)
-        if best is None or now.primal < best.primal:
-            best, best_point = now, DualPoint(alpha.copy(), beta[into].copy())
-            best_scores = scores.copy()
-        if monitor.check(best.primal, dual):
-            break
-        state[0] = float((beta / omega) @ beta)
-        steps = min(n_all, monitor.max_iter - monitor.iteration)
-        _core.pair_steps(
-            gram,
-            alpha,
-            ridge,
-            upper,
-            beta,
-            omega,
-            f,
-            f,
-            state,
-            form,
-            1.0 + problem.threshold.shift,
-            problem.threshold.price,
-            0.0,
-            steps,
-            seed + monitor.iteration,
-        )
-        monitor.iteration += steps
-        monitor.passes += 1
-    return KernelSolution.of(problem, best_point, best, best_scores)
+    _Walk(problem, monitor).run()
 
 
-def _scores(gram: np.ndarray, alpha: np.ndarray, beta: np.ndarray) -> np.ndarray:
-    c = np.zeros(len(gram))
-    c[: len(alpha)] += alpha
-    c[len(c) - len(beta) :] -= beta
-    out = np.zeros(len(c))
-    _core.add_rows(gram, np.arange(len(c)), c, out)
-    return out
+class WholeRows:
+    """The kernel matrix along an order, all rows at hand.
+
+    Parameters
+    ----------
+    kernel : KernelMatrix
+        The entries.
+    order : ndarray of int
+        Training row at every position.
+    """
+
+    def __init__(self, kernel: KernelMatrix, order: np.ndarray) -> None:
+        self.kernel = kernel
+        self.gram = np.ascontiguousarray(kernel.block(order, order))
+
+    def holds(self, rows: np.ndarray, length: int) -> np.ndarray:
+        """Whether each of these rows is kept: all are."""
+        return np.ones(len(rows), dtype=bool)
+
+    def add_to(
+        self,
+        outputs: list[np.ndarray],
+        positions: np.ndarray,
+        coefficients: list[np.ndarray],
+        tick: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Add the rows at `positions`, times each set of coefficients, to each output."""
+        for out, values in zip(outputs, coefficients, strict=True):
+            _core.add_rows(self.gram, positions, values, out)
+
+
+class _Walk:
+    """The solver; positions count along the layout: the positives, then the others."""
+
+    def __init__(self, problem: KernelTopProblem, monitor: Monitor) -> None:
+        self.problem = problem
+        self.monitor = monitor
+        others = np.setdiff1d(problem.ranked, problem.positive)
+        self.layout = Layout.of(problem, np.concatenate([problem.positive, others]))
+        self.rows = WholeRows(problem.kernel, self.layout.order)
+        self.prover = KernelProver(problem, self.layout, self.rows)
+        self.terms = self.prover.terms
+        self.rng = np.random.default_rng(problem.seed)
+        self.proved: Proved | None = None
+
+    def _start(self) -> DualPoint:
+        """Random numbers or the last fit, at the best place of their ray."""
+        terms, rng = self.terms, self.rng
+        start = self.problem.start and self.layout.placed(self.problem.start)
+        if start is None or not start.alpha.any() or not start.beta.any():
+            start = DualPoint(
+                terms.c * rng.random(len(terms.c)),
+                terms.ranked_weight * rng.random(len(terms.ranked)),
+            )
+        alpha = np.minimum(start.alpha, alpha_bound(terms))
+        beta = start.beta * float(alpha.sum() / start.beta.sum())
+        point = DualPoint(alpha, beta)
+        scale = evaluate(terms, point, self._score(point)).scale
+        if not scale > 0.0 or not np.isfinite(scale):
+            return point
+        return DualPoint(scale * alpha, scale * beta)
+
+    def _score(self, point: DualPoint) -> np.ndarray:
+        out = np.zeros(len(self.layout.order))
+        c = point.coefficients(self.terms, len(out))
+        self.rows.add_to([out], np.arange(len(c)), [c])
+        return out
+
+    def _work(self) -> Working:
+        n = len(self.layout.order)
+        every = np.arange(len(self.terms.positive)), np.arange(len(self.terms.ranked))
+        return Working(np.arange(n), *every, self.rows.gram)
+
+    def run(self) -> None:
+        monitor, terms = self.monitor, self.terms
+        monitor.accept(self.prover.zero())
+        form = terms.threshold.form(terms.ranked_weight)
+        seed = int(self.rng.integers(1, 2**62))
+        n_variables = len(terms.positive) + len(terms.ranked)
+        point = self._start()
+        scores, work = self._score(point), self._work()
+        best, dual = (evaluate(terms, point, scores), point, scores), 0.0
+        while True:
+            now = evaluate(terms, point, scores)
+            dual = max(dual, now.dual)
+            if now.primal < best[0].primal:
+                best = now, point, scores
+            refuted = monitor.refuted
+            if monitor.time_limit is not None:
+                c = best[1].coefficients(terms, len(scores))
+                monitor.reserve = min(self.prover.cost(c), 0.5 * monitor.time_limit)
+            prove = functools.partial(self._prove, best, (now, point, scores))
+            if monitor.check(best[0].primal, dual, prove):
+                return
+            if monitor.refuted > refuted and self.proved and self.proved.scores is not None:
+                if self.problem.kernel.dtype == np.float32 and not self.problem.kernel.precomputed:
+                    self._widen()
+                    work = self._work()
+                point = self.proved.point
+                scores = self._score(point)
+                best, dual = (evaluate(terms, point, scores), point, scores), 0.0
+            state = PairState.of(terms, form, point, scores, scores)
+            most = min(n_variables, monitor.max_iter - monitor.iteration)
+            steps = pair_steps(
+                terms, work, point, scores, scores, state, 0.0, most, seed=seed + monitor.iteration
+            )
+            point, scores = DualPoint(steps.alpha, steps.beta), steps.scores
+            monitor.iteration += max(1, steps.count)
+            monitor.passes += 1
+
+    def _prove(self, best: _Seen, now: _Seen) -> Proof:
+        """Prove the best point; and the present one's dual, where that is what lacks."""
+        self.proved = self.prover(best[1].alpha, best[1].beta, best[2])
+        proof = self.proved.proof
+        if now[1] is not best[1] and proof.primal - proof.dual > self.monitor.tol * proof.primal:
+            self.monitor.accept(proof)
+            other = self.prover(now[1].alpha, now[1].beta, now[2])
+            if other.proof.dual > proof.dual:
+                self.proved = other
+        return self.proved.proof
+
+    def _widen(self) -> None:
+        if self.rows.kernel.dtype == np.float32:
+            self.rows = WholeRows(self.problem.kernel.widened(), self.layout.order)
+            self.prover.cache = self.rows

@@ -7,20 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from .._checks import check_choice, check_number, top_count
+from .._checks import check_choice, check_number
 from .._losses import LOSSES
-from ..certificate import Check
+from ..certificate import Check, CollapsedWarning
 from ..rows.kernels import KernelFunction
-from .classifier import CollapsedWarning, TopClassifier
-from .solution import KernelSolution, Solution
-from .sweeps import ArrayScores
-from .thresholds import SurrogateQuantile, TopMean
+from .classifier import TopClassifier
+from .rules import HighestRows, TopRate
 
 __all__ = ["CollapsedWarning", "PatMat", "TopPush"]
-
-# Added to the threshold, relative to the largest score: the negatives that define it
-# stay on its lower side however their scores are summed up.
-_ON_THRESHOLD = 1e-10
 
 
 class TopPush(TopClassifier):
@@ -44,6 +38,10 @@ class TopPush(TopClassifier):
         How many of the highest negatives make the threshold: an integer counts
         rows, a float in (0, 1) is that fraction of the negatives, rounded up.
         A larger `k` is more robust to a few hard or mislabelled negatives.
+    rows : {"negatives", "all"}, default="negatives"
+        Rows among which the `k` highest are taken. "all" is TopMean: the threshold is the
+        mean score of the whole list's top, positives included, and a float `k` is a
+        fraction of all rows.
     C : float, default=1.0
         Weight of the loss. The published :math:`\lambda` is
         ``1 / (C * n_positives)``.
@@ -79,13 +77,17 @@ class TopPush(TopClassifier):
     warm_start : bool, default=False
         Start from the last fit where the rows are the same; for paths over `C` or
         `k`. Kernel rows are kept between the fits.
-    random_state : int, default=0
+    random_state : int, RandomState instance or None, default=0
         Seed of the sample that a kernel fit starts from.
     verbose : int, default=0
         1 prints one line per evaluation of the certificate.
     callback : callable or None, default=None
         Receives each :class:`~shortlist.certificate.Check`; a true return value
         stops the fit.
+    pos_label : label or None, default=None
+        The label to push up. None: 1, "yes" or true where the labels are 0/1, -1/1, no/yes
+        or false/true; otherwise the one that sorts last, as everywhere in scikit-learn, with
+        a warning if the labels are text.
 
     Attributes
     ----------
@@ -103,7 +105,8 @@ class TopPush(TopClassifier):
     intercept_ : ndarray of shape (1,)
         ``-threshold_``, so that linear-model tools work; linear kernel only.
     classes_ : ndarray of shape (2,)
-        The labels; ``classes_[1]`` is the positive class.
+        The labels; ``classes_[1]`` is the positive class, which has positive decision values:
+        where `pos_label` is the label that sorts first, the order is turned round.
     certificate_ : Certificate
         Primal, dual, gap, status and the trace of the fit.
     n_iter_ : int
@@ -132,6 +135,9 @@ class TopPush(TopClassifier):
     V. Mácha, L. Adam, V. Šmídl, "Nonlinear classifiers for ranking problems based on
     kernelized SVM", 2020.
 
+    L. Adam, V. Mácha, V. Šmídl, T. Pevný, "General framework for binary classification on
+    top samples", Optimization Methods and Software 37 (2022): TopMean.
+
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
@@ -149,6 +155,7 @@ class TopPush(TopClassifier):
         self,
         k: int | float = 1,
         *,
+        rows: str = "negatives",
         C: float = 1.0,
         loss: str = "squared_hinge",
         kernel: str | KernelFunction = "linear",
@@ -161,9 +168,10 @@ class TopPush(TopClassifier):
         time_limit: float | None = None,
         cache_size: float = 500.0,
         warm_start: bool = False,
-        random_state: int = 0,
+        random_state: int | np.random.RandomState | None = 0,
         verbose: int = 0,
         callback: Callable[[Check], object] | None = None,
+        pos_label: Any = None,
     ) -> None:
         super().__init__(
             C=C,
@@ -181,23 +189,14 @@ class TopPush(TopClassifier):
             random_state=random_state,
             verbose=verbose,
             callback=callback,
+            pos_label=pos_label,
         )
         self.k = k
+        self.rows = rows
 
-    def _threshold(self, positive_weight: float, negative_weight: float) -> TopMean:
-        return TopMean(top_count(self.k, np.array([negative_weight])))
-
-    def _offset(self, solution: Solution | KernelSolution, problem: Any) -> float:
-        self.threshold_ = solution.threshold + _ON_THRESHOLD * solution.score_scale
-        return self.threshold_
-
-    def _collapsed(self, row: int) -> str:
-        return (
-            f"With k={self.k!r} the positives' mean lies among the highest negatives. "
-            f"The negative that weighs most is row {row}: is it mislabelled? A larger k "
-            "(for example k=0.05, a fraction of the negatives) or PatMat is robust to "
-            "such rows."
-        )
+    def _rule(self) -> HighestRows:
+        check_choice("rows", self.rows, ("negatives", "all"))
+        return HighestRows(self.rows == "all", self.k)
 
 
 class PatMat(TopClassifier):
@@ -266,13 +265,17 @@ class PatMat(TopClassifier):
     warm_start : bool, default=False
         Start from the last fit where the rows are the same; for paths over `C` or
         `tau`. Kernel rows are kept between the fits.
-    random_state : int, default=0
+    random_state : int, RandomState instance or None, default=0
         Seed of the sample that a kernel fit starts from.
     verbose : int, default=0
         1 prints one line per evaluation of the certificate.
     callback : callable or None, default=None
         Receives each :class:`~shortlist.certificate.Check`; a true return value
         stops the fit.
+    pos_label : label or None, default=None
+        The label to push up. None: 1, "yes" or true where the labels are 0/1, -1/1, no/yes
+        or false/true; otherwise the one that sorts last, as everywhere in scikit-learn, with
+        a warning if the labels are text.
 
     Attributes
     ----------
@@ -294,7 +297,8 @@ class PatMat(TopClassifier):
     intercept_ : ndarray of shape (1,)
         Minus the cutoff, so that linear-model tools work; linear kernel only.
     classes_ : ndarray of shape (2,)
-        The labels; ``classes_[1]`` is the positive class.
+        The labels; ``classes_[1]`` is the positive class, which has positive decision values:
+        where `pos_label` is the label that sorts first, the order is turned round.
     certificate_ : Certificate
         Primal, dual, gap, status and the trace of the fit.
     n_iter_ : int
@@ -351,9 +355,10 @@ class PatMat(TopClassifier):
         time_limit: float | None = None,
         cache_size: float = 500.0,
         warm_start: bool = False,
-        random_state: int = 0,
+        random_state: int | np.random.RandomState | None = 0,
         verbose: int = 0,
         callback: Callable[[Check], object] | None = None,
+        pos_label: Any = None,
     ) -> None:
         super().__init__(
             C=C,
@@ -371,40 +376,23 @@ class PatMat(TopClassifier):
             random_state=random_state,
             verbose=verbose,
             callback=callback,
+            pos_label=pos_label,
         )
         self.tau = tau
         self.quantile = quantile
         self.theta = theta
         self.cutoff = cutoff
 
-    def _ranks_all(self) -> bool:
-        check_choice("quantile", self.quantile, ("negatives", "all"))
-        return self.quantile == "all"
-
-    def _threshold(self, positive_weight: float, negative_weight: float) -> SurrogateQuantile:
+    def _rule(self) -> TopRate:
         check_number("tau", self.tau, above=0.0, below=1.0)
         check_number("theta", self.theta, above=0.0)
+        check_choice("quantile", self.quantile, ("negatives", "all"))
         check_choice("cutoff", self.cutoff, ("quantile", "surrogate"))
-        total = negative_weight + (positive_weight if self._ranks_all() else 0.0)
-        return SurrogateQuantile(LOSSES[self.loss], float(self.theta), float(self.tau) * total)
-
-    def _offset(self, solution: Solution | KernelSolution, problem: Any) -> float:
-        self.threshold_ = float(solution.threshold)
-        if isinstance(solution, KernelSolution):
-            scores: Any = ArrayScores(
-                solution.scores[problem.negative], problem.negative_weight, problem.threshold
-            )
-        else:
-            scores = solution.scores
-        # No row of the zero model fits: all are tied.
-        self.quantile_ = self.threshold_
-        if scores is not None:
-            self.quantile_ = scores.cut(problem.threshold.mass, self.threshold_)
-        return self.quantile_ if self.cutoff == "quantile" else self.threshold_
-
-    def _collapsed(self, row: int) -> str:
-        return (
-            f"No direction pays at tau={self.tau!r}, C={self.C!r}: the row that weighs most "
-            f"against the positives is row {row}. A larger tau or C, a smaller theta, "
-            "scaled features or a kernel may help."
+        return TopRate(
+            self.quantile == "all",
+            self.tau,
+            self.theta,
+            LOSSES[self.loss],
+            self.C,
+            self.cutoff == "quantile",
         )

@@ -17,7 +17,7 @@ from .._solver import WITHOUT_COUPLING
 from ..rows.cache import RowCache
 from ..rows.kernels import KernelMatrix
 from .problem import TopTerms
-from .thresholds import Threshold, TopMean
+from .thresholds import Threshold
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,17 @@ class DualPoint:
 
     alpha: np.ndarray
     beta: np.ndarray
+
+    def coefficients(self, terms: TopTerms, length: int) -> np.ndarray:
+        """Alpha minus beta of every one of `length` rows."""
+        c = np.zeros(length)
+        c[terms.positive] += self.alpha
+        c[terms.ranked] -= self.beta
+        return c
+
+    def copy(self) -> DualPoint:
+        """Return the same point in other memory."""
+        return DualPoint(self.alpha.copy(), self.beta.copy())
 
 
 @dataclass(frozen=True)
@@ -55,7 +66,7 @@ class KernelTopProblem(TopTerms):
     ----------
     kernel : KernelMatrix
         Entries of the kernel of the training rows.
-    positive, negative, weight, C, loss, threshold
+    positive, ranked, weight, C, loss, threshold
         As in :class:`~shortlist.top.problem.TopTerms`.
     cache_bytes : int
         Memory for kernel entries.
@@ -63,7 +74,7 @@ class KernelTopProblem(TopTerms):
         Of the sample a solver may start from, or of its random steps.
     start : DualPoint or None
         Dual variables of an earlier fit on the same rows.
-    rows : RowCache or None
+    cache : RowCache or None
         Kernel rows of that fit; a solver may leave its own here.
     """
 
@@ -71,7 +82,7 @@ class KernelTopProblem(TopTerms):
         self,
         kernel: KernelMatrix,
         positive: np.ndarray,
-        negative: np.ndarray,
+        ranked: np.ndarray,
         weight: np.ndarray,
         C: float,
         loss: Loss,
@@ -80,10 +91,10 @@ class KernelTopProblem(TopTerms):
         cache_bytes: int,
         seed: int = 0,
         start: DualPoint | None = None,
-        rows: RowCache | None = None,
+        cache: RowCache | None = None,
     ) -> None:
-        super().__init__(positive, negative, weight, C, loss, threshold)
-        self.rows = rows
+        super().__init__(positive, ranked, weight, C, loss, threshold)
+        self.cache = cache
         self.kernel = kernel
         self.weight = weight
         self.C = C
@@ -95,19 +106,85 @@ class KernelTopProblem(TopTerms):
     def offers(self) -> frozenset[str]:
         """Capabilities that solvers ask for."""
         offers = {"kernel rows"}
-        if self.threshold.form(self.negative_weight) in ("open", "norm"):
+        if self.threshold.form(self.ranked_weight) in ("open", "norm"):
             offers.add(WITHOUT_COUPLING)
         return frozenset(offers)
 
 
+@dataclass(frozen=True)
+class Layout:
+    """An order of the rows that count, and the variables in the order of their rows.
+
+    So a sample is a prefix of the rows and of either kind of variable.
+
+    Attributes
+    ----------
+    problem : KernelTopProblem
+        The problem.
+    order : ndarray of int
+        Training row at every position.
+    positive, ranked : ndarray of int
+        Positions of the rows with a loss and of those of the threshold, ascending.
+    by_positive, by_ranked : ndarray of int
+        Number, in the problem, of the variable at each place.
+    """
+
+    problem: KernelTopProblem
+    order: np.ndarray
+    positive: np.ndarray
+    ranked: np.ndarray
+    by_positive: np.ndarray
+    by_ranked: np.ndarray
+
+    @classmethod
+    def of(cls, problem: KernelTopProblem, order: np.ndarray) -> Layout:
+        """Lay the variables out along `order`."""
+        place = np.empty(problem.kernel.n_rows, dtype=np.intp)
+        place[order] = np.arange(len(order))
+        by_positive = np.argsort(place[problem.positive])
+        by_ranked = np.argsort(place[problem.ranked])
+        positive = place[problem.positive][by_positive]
+        ranked = place[problem.ranked][by_ranked]
+        return cls(problem, order, positive, ranked, by_positive, by_ranked)
+
+    def terms(self, length: int) -> TopTerms:
+        """Terms over the first `length` rows: of the whole problem, or of one like it."""
+        problem, weight = self.problem, self.problem.weight[self.order]
+        positive = self.positive[self.positive < length]
+        ranked = self.ranked[self.ranked < length]
+        C, threshold = problem.C, problem.threshold
+        if length < len(self.order):
+            # As much loss in all as the whole has: the models of all levels are alike.
+            C *= float(weight[self.positive].sum() / weight[positive].sum())
+            share = float(weight[ranked].sum() / weight[self.ranked].sum())
+            threshold = threshold.restricted(share)
+        return TopTerms(positive, ranked, weight, C, problem.loss, threshold)
+
+    def placed(self, point: DualPoint) -> DualPoint:
+        """Return a point of the problem, along the layout."""
+        return DualPoint(point.alpha[self.by_positive], point.beta[self.by_ranked])
+
+    def given(self, point: DualPoint) -> DualPoint:
+        """Return a point along the layout, in the order of the problem."""
+        alpha, beta = np.empty(len(point.alpha)), np.empty(len(point.beta))
+        alpha[self.by_positive], beta[self.by_ranked] = point.alpha, point.beta
+        return DualPoint(alpha, beta)
+
+
+def alpha_bound(terms: TopTerms) -> np.ndarray:
+    """Upper bound of every alpha, infinite where there is none."""
+    bound = terms.loss.dual_bound(terms.c)
+    return np.full(len(terms.c), np.inf) if bound is None else bound
+
+
 def evaluate(terms: TopTerms, point: DualPoint, scores: np.ndarray) -> Evaluation:
     """Evaluate primal and dual, given the scores of the rows that `terms` counts."""
-    positive_scores, negative_scores = scores[terms.positive], scores[terms.negative]
-    squared_norm = float(point.alpha @ positive_scores) - float(point.beta @ negative_scores)
+    positive_scores, ranked_scores = scores[terms.positive], scores[terms.ranked]
+    squared_norm = float(point.alpha @ positive_scores) - float(point.beta @ ranked_scores)
     squared_norm = max(squared_norm, 0.0)
-    t = terms.threshold.value(negative_scores, terms.negative_weight)
+    t = terms.threshold.value(ranked_scores, terms.ranked_weight)
     primal = 0.5 * squared_norm + terms.loss.total(t - positive_scores, terms.c)
-    penalty = terms.threshold.penalty(point.beta, terms.negative_weight)
+    penalty = terms.threshold.penalty(point.beta, terms.ranked_weight)
     ray = terms.dual_along_ray(point.alpha, squared_norm, penalty)
     return Evaluation(primal, ray.value, t, ray.scale)
 
@@ -118,12 +195,12 @@ def sparse_start(terms: TopTerms, nearness: np.ndarray) -> DualPoint:
     Few rows define the top, and a start on all of them costs several times the steps;
     beta = 0 is a singular point of the surrogate quantiles.
     """
-    threshold = terms.threshold
-    mass = 2.0 * threshold.k if isinstance(threshold, TopMean) else threshold.mass
     order = np.argsort(-nearness, kind="stable")
-    reach = np.searchsorted(np.cumsum(terms.negative_weight[order]), max(30.0, mass))
+    reach = np.searchsorted(
+        np.cumsum(terms.ranked_weight[order]), max(30.0, terms.threshold.near_weight)
+    )
     near = order[: int(reach) + 1]
-    alpha, beta = terms.c.copy(), np.zeros(len(terms.negative))
-    weight = terms.negative_weight[near]
+    alpha, beta = terms.c.copy(), np.zeros(len(terms.ranked))
+    weight = terms.ranked_weight[near]
     beta[near] = weight * float(alpha.sum() / weight.sum())
     return DualPoint(alpha, beta)

@@ -9,17 +9,18 @@ passes suffice.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import linalg
 
-from ..certificate import Monitor
+from ..certificate import Monitor, Proof
 from .interior_point import InteriorPoint
-from .quantile_interior import QuantileInteriorPoint
+from .proof import NO_BOUND, Bound, primal_error
 from .solution import ScaledScores, Solution
 from .sweeps import Candidates, Start, Sweep, SweptProblem, Wanted
-from .thresholds import TopMean
 
 _START_ROWS = 500
 # A quantile counts many rows: it starts with as many as make this many numbers.
@@ -31,7 +32,7 @@ _LARGE_EXCESS = 30.0
 _STALL = 60
 
 
-def newton(problem: SweptProblem, monitor: Monitor) -> Solution:
+def newton(problem: SweptProblem, monitor: Monitor) -> None:
     """Solve `problem` to the monitor's tolerance.
 
     Parameters
@@ -39,67 +40,138 @@ def newton(problem: SweptProblem, monitor: Monitor) -> Solution:
     problem : SweptProblem
         Linear scores.
     monitor : Monitor
-        Tolerance, limits and the record of the fit.
-
-    Returns
-    -------
-    Solution
-        The best model seen and the dual weights of its negatives.
+        Tolerance, limits and the record of the fit. It is given every proof: a
+        :class:`~shortlist.top.solution.Solution`, the best model of all passes, and the
+        best dual value of the working sets.
     """
-    at, working, good = _start(problem, monitor)
-    best = at if at.primal < problem.value_at_zero else _zero(problem)
-    method = InteriorPoint if isinstance(problem.threshold, TopMean) else QuantileInteriorPoint
-    point = method(problem, at.w, at.positive_scores, working)
-    dual = 0.0
-    if good is not None:
-        try:
-            with np.errstate(divide="raise", invalid="raise", over="raise"):
-                dual = point.settle(good)
-        except (FloatingPointError, ZeroDivisionError):
-            # Scores beyond double precision tell nothing of the multipliers.
-            point, good = method(problem, at.w, at.positive_scores, working), None
-    full_gap, since_pass, progress_at, wait = np.inf, 0, 0, 1
-    while True:
-        dual = max(dual, point.dual())
-        restricted_gap = min(point.primal(), best.primal) - dual
-        goal = max(0.3 * full_gap, 0.3 * monitor.tol * best.primal)
-        if restricted_gap <= goal or since_pass >= wait or monitor.exhausted():
-            most = max(_START_ROWS, len(point.working))
-            sweep = problem.sweep(point.w, Wanted(most, cut=point.cut, known=point.working))
-            at = _evaluate(problem, point.w, sweep)
-            monitor.passes += 1
-            since_pass = 0
-            if at.primal < best.primal:
-                best = at
-            if best.primal - dual < 0.9 * full_gap:
-                progress_at = monitor.iteration
-            full_gap = best.primal - dual
-            if monitor.check(best.primal, dual) or monitor.iteration - progress_at >= _STALL:
-                break
-            new = sweep.candidates()
-            del sweep  # it holds these rows as well, and they may be many
-            wait = min(2 * wait, _LONGEST_WAIT)
-            if len(new.position):
-                if float(new.scores.max()) - point.cut > _LARGE_EXCESS * point.slack:
-                    wait = 1
-                point.extend(new)
-                dual = max(dual, point.dual())
-            del new
-        try:
-            with np.errstate(divide="raise", invalid="raise", over="raise"):
+    fit = _Fit(problem, monitor)
+    try:
+        fit.run()
+    except _BeyondDouble:
+        fit.give_up()
+
+
+class _BeyondDouble(ArithmeticError):
+    """Numbers left the range or the digits of double precision."""
+
+
+@contextmanager
+def _strictly() -> Iterator[None]:
+    """Stop at the first overflow or invalid number. Not around what is not ours."""
+    try:
+        with np.errstate(divide="raise", invalid="raise", over="raise"):
+            yield
+    except (ArithmeticError, linalg.LinAlgError) as error:
+        raise _BeyondDouble from error
+
+
+class _Fit:
+    """The rounds of one fit: steps on the working set, and passes over all rows."""
+
+    def __init__(self, problem: SweptProblem, monitor: Monitor) -> None:
+        self._problem = problem
+        self._monitor = monitor
+        self._best = _zero(problem)
+        self._dual = NO_BOUND
+        self._point: InteriorPoint | None = None
+
+    def run(self) -> None:
+        """Alternate until the monitor says stop, or nothing is gained any more."""
+        problem, monitor = self._problem, self._monitor
+        at, working, good = _start(problem, monitor)
+        self._take(at)
+        point, good = self._start_point(at, working, good)
+        full_gap, since_pass, progress_at, wait = np.inf, 0, 0, 1
+        while True:
+            with _strictly():
+                self._raise_dual(point.dual())
+                restricted_gap = min(point.primal(), self._best.primal) - self._dual.lower
+            goal = max(0.3 * full_gap, 0.3 * monitor.goal * self._best.primal)
+            if restricted_gap <= goal or since_pass >= wait or monitor.exhausted():
+                most = max(_START_ROWS, len(point.working))
+                sweep = problem.sweep(point.w, Wanted(most, cut=point.cut, known=point.working))
+                self._take(_evaluate(problem, point.w, sweep))
+                monitor.passes += 1
+                since_pass = 0
+                gap = self._best.primal - self._dual.lower
+                if gap < 0.9 * full_gap:
+                    progress_at = monitor.iteration
+                full_gap = gap
+                if monitor.check(self._best.primal, self._dual.lower, self._prover()):
+                    return
+                if monitor.iteration - progress_at >= _STALL:
+                    return monitor.stall()
+                new = sweep.candidates()
+                del sweep  # it holds these rows as well, and they may be many
+                wait = min(2 * wait, _LONGEST_WAIT)
+                if len(new.position):
+                    if float(new.scores.max()) - point.cut > _LARGE_EXCESS * point.slack:
+                        wait = 1
+                    with _strictly():
+                        point.extend(new)
+                        self._raise_dual(point.dual())
+                del new
+            with _strictly():
                 length = point.step()
                 if length >= _SHORT_STEP or monitor.iteration >= _MOST_LOOSER:
                     good = None
                 if good is not None:
                     point.loosen(_LOOSER)
-        except (FloatingPointError, ZeroDivisionError, linalg.LinAlgError):
-            break  # beyond double precision: the certificate says how far it got
-        monitor.iteration += 1
-        since_pass += 1
-    top = problem.row_number(int(point.working[np.argmax(point.beta)]))
-    scale = 0.0 if best.scores is None else best.scores.largest
-    start = point.solution(best.w)
-    return Solution(best.w, best.t, best.primal, scale, top, best.scores, start)
+            monitor.iteration += 1
+            since_pass += 1
+
+    def give_up(self) -> None:
+        """End a fit that left double precision: its proofs say how far it got."""
+        with np.errstate(all="ignore"):
+            self._monitor.accept(self._prover()())
+        self._monitor.stall()
+
+    def _start_point(
+        self, at: _Point, working: Candidates, good: Start | None
+    ) -> tuple[InteriorPoint, Start | None]:
+        terms = (self._problem, at.w, at.positive_scores, working)
+        if good is not None:
+            try:
+                with _strictly():
+                    self._point = InteriorPoint(*terms)
+                    self._raise_dual(self._point.settle(good))
+                return self._point, good
+            except _BeyondDouble:
+                pass  # scores beyond double precision tell nothing of the multipliers
+        with _strictly():
+            self._point = InteriorPoint(*terms)
+        return self._point, None
+
+    def _take(self, at: _Point) -> None:
+        if at.primal < self._best.primal:
+            self._best = at
+
+    def _raise_dual(self, bound: Bound) -> None:
+        if bound.lower > self._dual.lower:
+            self._dual = bound
+
+    def _prover(self) -> Callable[[], Proof]:
+        """Return the proof of the best model so far.
+
+        Its objective was computed from a pass over all rows, its lower bound from the
+        multipliers of a working set and their rows: only their roundings are left to bound.
+        """
+        problem, best, dual, point = self._problem, self._best, self._dual, self._point
+
+        def prove() -> Proof:
+            scale, off = 0.0, problem.zero_error
+            if best.scores is not None:
+                scale, off = best.scores.largest, best.scores.threshold_error(best.t)
+            terms = (problem.reach, best.w, best.positive_scores, best.t, off)
+            top, start = -1, None
+            if point is not None and np.isfinite(point.beta).all():
+                top = problem.row_number(int(point.working[np.argmax(point.beta)]))
+                start = point.solution(best.w)
+            solution = Solution(best.w, best.t, scale, top, best.scores, start)
+            rounding = primal_error(problem, *terms) + dual.error
+            return Proof(solution, best.primal, dual.value, rounding)
+
+        return prove
 
 
 @dataclass(frozen=True)
@@ -115,9 +187,10 @@ class _Point:
 
 def _evaluate(problem: SweptProblem, w: np.ndarray, sweep: Sweep, length: float = 1.0) -> _Point:
     """Return the model `length` times `w`, where `sweep` is of `w`."""
-    t = sweep.scores.threshold(length)
-    w, positive_scores = length * w, length * sweep.positive_scores
-    primal = problem.primal_at(w, positive_scores, t)
+    with _strictly():
+        t = sweep.scores.threshold(length)
+        w, positive_scores = length * w, length * sweep.positive_scores
+        primal = problem.primal_at(w, positive_scores, t)
     return _Point(w, positive_scores, t, primal, ScaledScores(sweep.scores, length))
 
 
@@ -151,21 +224,19 @@ def _start(problem: SweptProblem, monitor: Monitor) -> tuple[_Point, Candidates,
 
 
 def _first_rows(problem: SweptProblem) -> Wanted:
-    """Enough rows to start with: twice the weight of caps, most of what a quantile counts."""
-    count = max(_START_ROWS, min(problem.n_features, 2 * _START_ROWS))
-    if isinstance(problem.threshold, TopMean):
-        return Wanted(count, 2.0 * problem.threshold.k if problem.capped else 0.0)
-    return Wanted(max(count, _START_NUMBERS // problem.n_features))
+    few = max(_START_ROWS, min(problem.n_features, 2 * _START_ROWS))
+    many = _START_NUMBERS // problem.n_features
+    return Wanted(*problem.threshold.first_rows(few, many, problem.capped))
 
 
 def _counting(problem: SweptProblem, at: _Point, sweep: Sweep) -> Candidates:
-    """Scores at the chosen length; of a quantile's rows those that count, or the highest."""
+    """Scores at the chosen length; of many rows those that count, or the highest."""
     assert at.scores is not None
     found = sweep.candidates()
     found = replace(found, scores=at.scores.length * found.scores)
-    if isinstance(problem.threshold, TopMean) or len(found.scores) <= _START_ROWS:
+    if len(found.scores) <= _START_ROWS:
         return found
-    kept = found.scores > at.t - problem.threshold.shift
+    kept = problem.threshold.counting(found.scores, at.t)
     kept[np.argpartition(-found.scores, _START_ROWS)[:_START_ROWS]] = True
     if kept.all():
         return found

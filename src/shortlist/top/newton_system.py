@@ -131,13 +131,15 @@ def _heavy_rows(rows: Rows, v: np.ndarray) -> np.ndarray:
 def _cholesky(matrix: np.ndarray) -> tuple[np.ndarray, bool]:
     # The transposed view is Fortran-ordered, so LAPACK works in place on what
     # was the upper triangle.
-    jitter = 0.0
+    jitter, size = 0.0, float(np.trace(matrix))
     while True:
         trial = matrix.T if jitter == 0.0 else matrix.T + jitter * np.eye(len(matrix))
         try:
             return linalg.cho_factor(trial, lower=True, check_finite=False)
         except linalg.LinAlgError:
-            jitter = max(10.0 * jitter, 1e-14 * float(np.trace(matrix)))
+            if not jitter < size < np.inf:
+                raise  # not finite: no jitter will do
+            jitter = max(10.0 * jitter, 1e-14 * size)
 
 
 def _by_column(solve_one: Solve) -> Solve:

@@ -15,13 +15,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from .._losses import Loss
-from ..rows.operators import Rows
+from ..rows.operators import Rows, as_rows
+from ..rows.rounding import Reach, gamma
 from .sweeps import ArrayScores, Candidates, Start, Sweep, Wanted, highest
-from .thresholds import Threshold, TopMean
+from .thresholds import Threshold
 
 
 @dataclass(frozen=True)
@@ -45,8 +47,15 @@ class TopObjective:
         Loss of the positives.
     threshold : Threshold
         Threshold over the rows that rank.
-    threshold_at_zero : float
-        Threshold of the zero model.
+    total_weight : float
+        Weight of all these rows.
+    n_ranked : int
+        How many they are.
+
+    Attributes
+    ----------
+    threshold_at_zero, zero_error : float
+        Threshold of the zero model, and the bound of its rounding error.
     """
 
     def __init__(
@@ -55,13 +64,16 @@ class TopObjective:
         C: float,
         loss: Loss,
         threshold: Threshold,
-        threshold_at_zero: float,
+        total_weight: float,
+        n_ranked: int,
     ) -> None:
         self.positive_weight = positive_weight
         self.c = C * positive_weight
         self.loss = loss
         self.threshold = threshold
-        self.threshold_at_zero = threshold_at_zero
+        zeros = ArrayScores(np.zeros(1), np.array([total_weight]), threshold)
+        self.threshold_at_zero = t = zeros.threshold()
+        self.zero_error = zeros.threshold_error(t) + gamma(n_ranked) * (abs(t) + threshold.shift)
 
     @property
     def value_at_zero(self) -> float:
@@ -83,10 +95,6 @@ class TopObjective:
             scale = min(scale, 1.0 / float((alpha / self.c).max()))
         return RayMaximum(scale * linear - scale * scale * quadratic, scale)
 
-    def dual_ray(self, alpha: np.ndarray, w: np.ndarray, penalty: float = 0.0) -> RayMaximum:
-        """Maximise the dual along the ray of a feasible point whose model is `w`."""
-        return self.dual_along_ray(alpha, float(w @ w), penalty)
-
 
 class TopTerms(TopObjective):
     """The objective over rows that are all at hand, however their scores come about.
@@ -95,7 +103,7 @@ class TopTerms(TopObjective):
     ----------
     positive : ndarray of int
         Rows with a loss.
-    negative : ndarray of int
+    ranked : ndarray of int
         Rows of the threshold: the negatives, or every row. Rows of weight zero are
         in neither.
     weight : ndarray
@@ -107,18 +115,18 @@ class TopTerms(TopObjective):
     def __init__(
         self,
         positive: np.ndarray,
-        negative: np.ndarray,
+        ranked: np.ndarray,
         weight: np.ndarray,
         C: float,
         loss: Loss,
         threshold: Threshold,
     ) -> None:
         self.positive = positive
-        self.negative = negative
-        self.negative_weight = weight[negative]
-        at_zero = threshold.value(np.zeros(len(negative)), self.negative_weight)
-        super().__init__(weight[positive], C, loss, threshold, at_zero)
-        self.cap = threshold.caps(self.negative_weight)
+        self.ranked = ranked
+        self.ranked_weight = weight[ranked]
+        total = float(self.ranked_weight.sum())
+        super().__init__(weight[positive], C, loss, threshold, total, len(ranked))
+        self.cap = threshold.caps(self.ranked_weight)
 
 
 class TopProblem(TopTerms):
@@ -126,30 +134,38 @@ class TopProblem(TopTerms):
 
     Parameters
     ----------
-    rows : Rows
+    X : ndarray or csr matrix
         All training rows, both classes.
-    positive, negative, weight, C, loss, threshold
+    positive, ranked, weight, C, loss, threshold
         As in :class:`TopTerms`.
 
     Attributes
     ----------
+    centre : ndarray or None
+        What is subtracted from rows far from the origin. Neither objective depends on it,
+        scores and thresholds do.
+    reach : Reach
+        How far the rows reach from the centre.
     start : Start or None
         A solution to start from, where there is one.
     """
 
     def __init__(
         self,
-        rows: Rows,
+        X: Any,
         positive: np.ndarray,
-        negative: np.ndarray,
+        ranked: np.ndarray,
         weight: np.ndarray,
         C: float,
         loss: Loss,
         threshold: Threshold,
     ) -> None:
-        super().__init__(positive, negative, weight, C, loss, threshold)
-        self.rows = rows
-        self.n_features = rows.n_features
+        super().__init__(positive, ranked, weight, C, loss, threshold)
+        reach = Reach.of(X)
+        self.centre = reach.centre()
+        self.reach = reach.shifted(self.centre)
+        self.rows = as_rows(X, self.centre)
+        self.n_features = self.rows.n_features
         self.capped = self.cap is not None
         self.start_passes = 1
         self.start: Start | None = None
@@ -163,34 +179,34 @@ class TopProblem(TopTerms):
     def offers(self) -> frozenset[str]:
         """Capabilities that solvers ask for."""
         offers = {"working set of linear rows"}
-        if isinstance(self.threshold, TopMean):
+        if self.threshold.projectable():
             offers.add("dual projection")
         return frozenset(offers)
 
     def split_scores(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Score every row once; return the positives' and the negatives' scores."""
+        """Score every row once; return the scores of the positives and of the ranked rows."""
         scores = self.rows.scores(w)
-        return scores[self.positive], scores[self.negative]
+        return scores[self.positive], scores[self.ranked]
 
     def signed_sum(self, alpha: np.ndarray, beta: np.ndarray) -> np.ndarray:
         """Return the model of a dual point, sum of alpha x minus sum of beta x."""
         v = np.zeros(self.rows.n_rows)
         v[self.positive] = alpha
-        v[self.negative] -= beta
+        v[self.ranked] -= beta
         return self.rows.combine(v)
 
     def primal(
-        self, w: np.ndarray, positive_scores: np.ndarray, negative_scores: np.ndarray
+        self, w: np.ndarray, positive_scores: np.ndarray, ranked_scores: np.ndarray
     ) -> tuple[float, float]:
         """Return the primal value of `w` and its threshold, given all scores."""
-        t = self.threshold.value(negative_scores, self.negative_weight)
+        t = self.threshold.value(ranked_scores, self.ranked_weight)
         return self.primal_at(w, positive_scores, t), t
 
     def mean_difference(self) -> np.ndarray:
         """Mean of the positives minus mean of the rows of the threshold."""
         return self.signed_sum(
             self.positive_weight / self.positive_weight.sum(),
-            self.negative_weight / self.negative_weight.sum(),
+            self.ranked_weight / self.ranked_weight.sum(),
         )
 
     def sweep(self, w: np.ndarray, wanted: Wanted) -> Sweep:
@@ -201,14 +217,14 @@ class TopProblem(TopTerms):
             new = scores > wanted.cut
             new[wanted.known] = False
             position = np.flatnonzero(new)
-            weight = self.negative_weight[position]
+            weight = self.ranked_weight[position]
             position = position[highest(scores[position], weight, wanted)]
-            rows = self.rows.take(self.negative[position])
-            return Candidates(position, scores[position], self.negative_weight[position], rows)
+            rows = self.rows.take(self.ranked[position])
+            return Candidates(position, scores[position], self.ranked_weight[position], rows)
 
-        ranked = ArrayScores(scores, self.negative_weight, self.threshold)
-        return Sweep(positive_scores, ranked, candidates)
+        whole = ArrayScores(scores, self.ranked_weight, self.threshold)
+        return Sweep(positive_scores, whole, candidates)
 
     def row_number(self, position: int) -> int:
         """Return the number of a candidate among the training rows."""
-        return int(self.negative[position])
+        return int(self.ranked[position])

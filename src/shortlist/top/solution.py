@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from .kernel_problem import DualPoint, Evaluation, KernelTopProblem
-from .sweeps import Scores, Start
+from .sweeps import ArrayScores, Scores, Start
 
 
 @dataclass(frozen=True)
@@ -22,12 +23,16 @@ class ScaledScores:
         """Largest absolute score."""
         return self.length * self.scores.largest
 
+    def threshold_error(self, t: float) -> float:
+        """Bound the rounding error of their threshold `t`."""
+        return self.scores.threshold_error(t, self.length)
+
     def cut(self, mass: float, highest: float) -> float:
         """Return the empirical cut."""
         return self.length * self.scores.cut(mass, highest / self.length)
 
 
-@dataclass
+@dataclass(frozen=True)
 class Solution:
     """A model with its threshold.
 
@@ -36,12 +41,10 @@ class Solution:
     w : ndarray
         Weights of the features.
     threshold : float
-        Threshold of the negatives' scores under `w`.
-    primal : float
-        Its objective.
+        Threshold of the negatives' scores under `w`, counted from the rows' centre.
     score_scale : float
         Largest absolute score of a negative.
-    top_negative : int
+    top_ranked : int
         Row with the largest dual weight among the negatives, -1 if unknown.
     scores : ScaledScores or None
         Scores of the rows of the threshold; None for the zero model or if not kept.
@@ -51,11 +54,14 @@ class Solution:
 
     w: np.ndarray
     threshold: float
-    primal: float
     score_scale: float = 0.0
-    top_negative: int = -1
+    top_ranked: int = -1
     scores: ScaledScores | None = None
     start: Start | None = None
+
+    def ranked_scores(self, problem: Any) -> ScaledScores | None:
+        """Return the scores of the rows of the threshold, where they are known."""
+        return self.scores
 
 
 @dataclass
@@ -77,7 +83,7 @@ class KernelSolution:
         float32 kernel over that of float64.
     point : DualPoint
         The dual variables.
-    top_negative : int
+    top_ranked : int
         Row with the largest dual weight among those of the threshold.
     """
 
@@ -87,7 +93,11 @@ class KernelSolution:
     primal: float
     score_scale: float
     point: DualPoint
-    top_negative: int
+    top_ranked: int
+
+    def ranked_scores(self, problem: KernelTopProblem) -> ArrayScores:
+        """Return the scores of the rows of the threshold."""
+        return ArrayScores(self.scores[problem.ranked], problem.ranked_weight, problem.threshold)
 
     @classmethod
     def of(
@@ -95,18 +105,16 @@ class KernelSolution:
         problem: KernelTopProblem,
         point: DualPoint,
         evaluation: Evaluation,
-        scores: np.ndarray,
+        scores: np.ndarray | None,
     ) -> KernelSolution:
-        """Make the model of a dual point; the zero model where that is better."""
-        top = int(problem.negative[np.argmax(point.beta)])
-        c = np.zeros(problem.kernel.n_rows)
-        # Coefficients may also cancel to a zero model, up to rounding.
-        if problem.value_at_zero <= evaluation.primal * (1.0 + 1e-12):
-            t = problem.threshold_at_zero
-            return cls(c, np.zeros_like(c), t, problem.value_at_zero, 0.0, point, top)
-        c[problem.positive] += point.alpha
-        c[problem.negative] -= point.beta
-        scale = float(np.abs(scores[problem.negative]).max())
+        """Make the model of a dual point from its scores; without any, the zero model."""
+        top = int(problem.ranked[np.argmax(point.beta)])
+        n = problem.kernel.n_rows
+        t, primal = evaluation.threshold, evaluation.primal
+        if scores is None:
+            return cls(np.zeros(n), np.zeros(n), t, primal, 0.0, point, top)
+        c = point.coefficients(problem, n)
+        scale = float(np.abs(scores[problem.ranked]).max())
         if problem.kernel.dtype == np.float32:
             scale *= 1e5
-        return cls(c, scores, evaluation.threshold, evaluation.primal, scale, point, top)
+        return cls(c, scores, t, primal, scale, point, top)

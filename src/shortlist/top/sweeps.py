@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 
 from .._losses import Loss
 from ..rows.operators import Rows
+from ..rows.rounding import Reach
 from .thresholds import Threshold, empirical_cut
 
 _CELLS_PER_ROW = 4
@@ -100,6 +102,9 @@ class Scores(Protocol):
     def threshold(self, length: float = 1.0) -> float:
         """Return the threshold of the scores times `length`."""
 
+    def threshold_error(self, t: float, length: float = 1.0) -> float:
+        """Bound the rounding error of :meth:`threshold`, which gave `t`."""
+
     def cut(self, mass: float, highest: float) -> float:
         """Return the empirical cut, see :func:`~shortlist.top.thresholds.empirical_cut`."""
 
@@ -141,6 +146,9 @@ class SweptProblem(Protocol):
     start: Start | None
     value_at_zero: float
     threshold_at_zero: float
+    zero_error: float
+    reach: Reach
+    centre: np.ndarray | None
 
     def mean_difference(self) -> np.ndarray:
         """Mean of the positives minus mean of the rows of the threshold."""
@@ -154,8 +162,8 @@ class SweptProblem(Protocol):
     def primal_at(self, w: np.ndarray, positive_scores: np.ndarray, t: float) -> float:
         """Primal value of `w` for a known threshold."""
 
-    def dual_ray(self, alpha: np.ndarray, w: np.ndarray, penalty: float = 0.0) -> Any:
-        """Maximise the dual along the ray of a feasible point whose model is `w`."""
+    def dual_along_ray(self, alpha: np.ndarray, squared_norm: float, penalty: float) -> Any:
+        """Maximise the dual along the ray of a feasible point, given its psi."""
 
 
 @dataclass(frozen=True)
@@ -175,9 +183,24 @@ class ArrayScores:
         """Return the threshold of the scores times `length`."""
         return self.rule.value(length * self.values if length != 1.0 else self.values, self.weight)
 
+    def threshold_error(self, t: float, length: float = 1.0) -> float:
+        """Bound the rounding error of the threshold `t`."""
+        values = length * self.values if length != 1.0 else self.values
+        excess = partial(weighted_excess, values, self.weight)
+        return self.rule.error(t, len(values), float(values.min()), float(values.max()), excess)
+
     def cut(self, mass: float, highest: float) -> float:
         """Return the empirical cut."""
         return empirical_cut(self.values, self.weight, mass, highest)
+
+
+def weighted_excess(
+    scores: np.ndarray, weight: np.ndarray | None, level: float, power: int
+) -> float:
+    """Weighted sum of a power of what the scores exceed a level by."""
+    above = np.maximum(scores - level, 0.0)
+    terms = above if power == 1 else above * above
+    return float(terms.sum() if weight is None else weight @ terms)
 
 
 def highest(scores: np.ndarray, weight: np.ndarray | None, wanted: Wanted) -> np.ndarray:

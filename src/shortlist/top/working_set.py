@@ -2,15 +2,89 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from .. import _core
 from ..rows.cache import RowCache
-from .kernel_problem import KernelTopProblem
+from .kernel_problem import DualPoint, KernelTopProblem, alpha_bound
+from .problem import TopTerms
 
 _SAMPLE = 1500
 _GROWTH = 4
 _PART = 1024
+_JOIN = 500
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Variables of a restricted problem: alpha numbers, beta numbers, ascending.
+
+    Attributes
+    ----------
+    alpha, beta : ndarray of int
+        The variables.
+    crowded : bool
+        Whether some that matter had to be left out.
+    """
+
+    alpha: np.ndarray
+    beta: np.ndarray
+    crowded: bool
+
+
+def choose(
+    terms: TopTerms, point: DualPoint, held: DualPoint, scores: np.ndarray, most: int
+) -> Chosen:
+    """Choose the variables in the model and those that violate optimality.
+
+    Parameters
+    ----------
+    terms : TopTerms
+        The problem.
+    point : DualPoint
+        Where the restricted problem starts.
+    held : DualPoint
+        The point whose scores are known; its variables take part.
+    scores : ndarray
+        Scores of all rows.
+    most : int
+        Rows whose square matrix the memory allows.
+    """
+    alpha, beta, threshold = point.alpha, point.beta, terms.threshold
+    form, upper = threshold.form(terms.ranked_weight), alpha_bound(terms)
+    ridge = terms.loss.ridge / terms.c
+    slope_a = 1.0 + threshold.shift - ridge * alpha - scores[terms.positive]
+    slope_b = -scores[terms.ranked]
+    if form == "norm":
+        norm = np.sqrt(float((beta / terms.ranked_weight) @ beta))
+        slope_b += threshold.price / norm * beta / terms.ranked_weight
+    inside = (beta > 0.0) | (held.beta > 0.0)
+    # Slope at which a row may join: that of the scale of all beta, and, where only
+    # rows of the threshold trade among themselves, that of the least of them.
+    total = float(slope_b @ beta)
+    if form == "priced":
+        total += threshold.price * threshold.level(beta, terms.ranked_weight)
+    level_a = level_b = total / float(beta.sum())
+    if form == "tied":
+        level_b = float(slope_b[inside].max())
+    use_a = np.flatnonzero((alpha > 0.0) | (held.alpha > 0.0) | (slope_a > level_a))
+    use_b, new_b = np.flatnonzero(inside), np.flatnonzero(~inside & (slope_b < level_b))
+    size = len(use_a) + len(use_b)
+    joining, room = max(_JOIN, size // 4), most - size
+    new_b = largest(new_b, -slope_b[new_b], min(joining, room) if room > _JOIN else joining)
+    use_b = np.concatenate([use_b, new_b])
+    crowded = len(use_a) + len(use_b) > most
+    if crowded:
+        quarter = max(1, most // 4)
+        use_a = steepest(slope_a, alpha < upper, alpha > 0.0, quarter)
+        below = np.ones(len(beta), dtype=bool)
+        if form in ("tied", "priced"):
+            level = threshold.level(beta, terms.ranked_weight)
+            below = beta < terms.ranked_weight * level * (1.0 - 1e-12)
+        use_b = steepest(slope_b, inside, below, quarter)
+    return Chosen(np.sort(use_a), np.sort(use_b), crowded)
 
 
 def fill_caps(beta: np.ndarray, cap: np.ndarray, ranking: np.ndarray) -> None:
@@ -26,7 +100,7 @@ def fill_caps(beta: np.ndarray, cap: np.ndarray, ranking: np.ndarray) -> None:
 
 def sample_order(problem: KernelTopProblem) -> tuple[np.ndarray, list[int]]:
     """Order of the rows, and how many of them each level uses."""
-    others = problem.negative[~np.isin(problem.negative, problem.positive)]
+    others = problem.ranked[~np.isin(problem.ranked, problem.positive)]
     n = len(problem.positive) + len(others)
     if problem.kernel.precomputed:
         # No entry has to be computed, and in their own order none has to be copied.

@@ -22,6 +22,9 @@ prolonged by a factor r, projected row by row, and
 with the t of the highest dual value, a closed form. A stays feasible and D never falls. The
 sweep after a leap settles the rows and is left out of the next :math:`\Delta`.
 
+W, or the scores, are sums of many changes. Where a proof does not bear out what they claim,
+they are computed anew.
+
 The primal value is taken at the best of a few multiples of W and of its mean since
 the last check: with separable classes a slightly longer W has far less loss.
 
@@ -35,21 +38,50 @@ ten sweeps, or with a fixed order, made no clear difference there.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 
 from .._core import TopKDual
-from ..certificate import Monitor
+from ..certificate import Monitor, Proof
 from .problem import TopKProblem
-from .solution import ClassScores
 
 _LONGEST_REST = 15
 _LEAST_SWEEPS = 6
 _PERIOD = 6
 _FIRST_REACH = 4.0
 _SCALES = np.array([0.0, 0.94, 0.98, 1.0, 1.02, 1.06])
+# Seconds beyond the limit that are not worth dropping a model.
+_GRACE = 0.2
+# Checks without any progress after which there will be none.
+_IDLE_CHECKS = 6
+_PROGRESS = 1e-13
 
 
-def block(problem: TopKProblem, monitor: Monitor) -> ClassScores:
+@dataclass
+class Best:
+    """The model of the lowest claim so far.
+
+    Attributes
+    ----------
+    primal : float
+        The claim.
+    model : ndarray or csr array
+        The model, before it is multiplied.
+    multiple : float
+        Its factor.
+    visits : int
+        Visits of rows after which it was the model of the dual point; -1 for another one.
+    """
+
+    primal: float
+    model: Any
+    multiple: float = 1.0
+    visits: int = -1
+
+
+def block(problem: TopKProblem, monitor: Monitor) -> None:
     """Solve `problem` by exact block steps.
 
     Parameters
@@ -58,22 +90,13 @@ def block(problem: TopKProblem, monitor: Monitor) -> ClassScores:
         Linear or kernel scores.
     monitor : Monitor
         Tolerance, limits and the record of the fit; an iteration is a sweep.
-
-    Returns
-    -------
-    ClassScores
-        The best model seen.
     """
-    return _ascend(problem, monitor, exact=True)
+    ascend(problem, problem.dual(), monitor, exact=True)
 
 
-def block_fw(problem: TopKProblem, monitor: Monitor) -> ClassScores:
+def block_fw(problem: TopKProblem, monitor: Monitor) -> None:
     """Solve `problem` by block-coordinate Frank-Wolfe steps; see :func:`block`."""
-    return _ascend(problem, monitor, exact=False)
-
-
-def _ascend(problem: TopKProblem, monitor: Monitor, exact: bool) -> ClassScores:
-    return ascend(problem, problem.dual(), monitor, exact)
+    ascend(problem, problem.dual(), monitor, exact=False)
 
 
 def ascend(
@@ -82,7 +105,7 @@ def ascend(
     monitor: Monitor,
     exact: bool,
     patience: float = np.inf,
-) -> ClassScores:
+) -> Best:
     """Sweep until the monitor stops, or until the gap's rate asks for too many sweeps.
 
     Parameters
@@ -100,38 +123,80 @@ def ascend(
 
     Returns
     -------
-    ClassScores
+    Best
         The best model seen.
     """
     scores = problem.scores
     scores.restart(problem.n_classes)
-    best = ClassScores(scores.model(problem.alpha(dual)), problem.value_at_zero)
-    scale, visits, checked, reach = 1.0, 0, 0, _FIRST_REACH
+    monitor.accept(problem.zero_proof())
+    best = Best(problem.value_at_zero, problem.zero_proof().solution)
+    scale, visits, checked, reach, idle = 1.0, 0, 0, _FIRST_REACH, 0
     # Before Newton's method leaps brought nothing steady, and cost time on satimage, k = 5.
     leaps = scores.leaps and exact and np.isinf(patience)
-    if monitor.check(problem.scale * best.primal, 0.0):
+    if monitor.check(best.primal, 0.0, problem.zero_proof):
         return best
+
+    def prove() -> Proof:
+        model = None if best.visits == visits else best.model
+        return problem.prove(problem.point(dual), model, best.multiple)
+
+    def stop() -> bool:
+        monitor.reserve = scores.proof_sweeps * scores.seconds
+        return monitor.exhausted()
+
     while monitor.status is None:
         if leaps and monitor.iteration % _PERIOD == 1:
             dual.remember()
         elif leaps and monitor.iteration % _PERIOD == 0 and monitor.iteration > 0:
             reach = _next_reach(reach, scores.leap(dual, reach))
-        moved = scores.sweep(dual, problem.rng, exact, _LONGEST_REST)
+        moved = scores.sweep(dual, problem.rng, exact, _LONGEST_REST, stop)
         visits += moved
         monitor.iteration += 1
         due = visits - checked >= max(2 * scores.n_rows, visits // 8)
-        if due or moved < scores.n_rows // 50 or monitor.exhausted():
-            before, since = monitor.relative_gap, (visits - checked) / scores.n_rows
+        due = due or moved < scores.n_rows // 50 or monitor.iteration >= monitor.max_iter
+        if due:
+            monitor.reserve += scores.seconds
+        if monitor.exhausted() and monitor.status == "time_limit":
+            # No time to compare: the last model is as a rule the best. And where there is
+            # none to prove it, what was proved before has to do.
+            assert monitor.time_limit is not None
+            end = monitor.seconds + scores.proof_sweeps * scores.seconds
+            best = Best(best.primal, None, visits=visits)
+            in_time = end <= monitor.time_limit + _GRACE
+            monitor.check(monitor.primal, monitor.dual, prove if in_time else None)
+        elif due:
+            before, since = (monitor.primal, monitor.dual), (visits - checked) / scores.n_rows
+            gap, refuted = monitor.relative_gap, monitor.refuted
             checked = visits
             monitor.passes = visits // scores.n_rows
-            best, value, scale = _certify(problem, dual, best, scale)
-            if monitor.check(problem.scale * best.primal, problem.scale * value):
+            best, value, scale = _certify(problem, dual, best, scale, visits)
+            if monitor.check(best.primal, value, prove):
                 break
-            left = np.log(monitor.relative_gap / monitor.tol)
-            rate = np.log(before / monitor.relative_gap) / max(since, 1e-3)
+            if problem.indefinite:
+                monitor.status = "local"
+                break
+            if monitor.refuted > refuted:
+                scores.renew(problem.alpha(dual))
+                assert monitor.proof is not None
+                best = Best(monitor.proof.primal, monitor.proof.solution)
+            idle = 0 if _progress(before, monitor) else idle + 1
+            if idle >= _IDLE_CHECKS or not np.isfinite(value):
+                if np.isinf(patience):
+                    monitor.stall()
+                break
+            now = max(monitor.relative_gap, 1e-300)
+            left = np.log(now / monitor.goal)
+            rate = np.log(max(gap, 1e-300) / now) / max(since, 1e-3)
             if monitor.passes >= _LEAST_SWEEPS and left > patience * rate:
                 break
     return best
+
+
+def _progress(before: tuple[float, float], monitor: Monitor) -> bool:
+    """Whether either bound moved by more than rounding."""
+    primal, dual = before
+    least = _PROGRESS * abs(monitor.primal)
+    return primal - monitor.primal > least or monitor.dual - dual > least
 
 
 def _next_reach(reach: float, best: float) -> float:
@@ -142,8 +207,8 @@ def _next_reach(reach: float, best: float) -> float:
 
 
 def _certify(
-    problem: TopKProblem, dual: TopKDual, best: ClassScores, scale: float
-) -> tuple[ClassScores, float, float]:
+    problem: TopKProblem, dual: TopKDual, best: Best, scale: float, visits: int
+) -> tuple[Best, float, float]:
     """Return the better model, the dual value and the best multiple of the present model."""
     scales = np.append(scale * _SCALES, 1.0)
     candidates = problem.scores.candidates(dual, scales, lambda: problem.alpha(dual))
@@ -151,9 +216,12 @@ def _certify(
     for candidate in candidates:
         primal = 0.5 * (candidate.norm + candidate.ridge) * scales**2 + candidate.losses
         lowest = int(np.argmin(primal))
-        if candidate is candidates[0]:
+        present = candidate is candidates[0]
+        if present:
             found = scales[lowest] or 1.0
         if primal[lowest] < best.primal:
-            best = ClassScores(scales[lowest] * candidate.model, float(primal[lowest]))
-    present = candidates[0]
-    return best, present.own - 0.5 * (present.norm + present.ridge), found
+            # A copy: sweeps change the model in place.
+            model, multiple = candidate.model.copy(), float(scales[lowest])
+            best = Best(float(primal[lowest]), model, multiple, visits if present else -1)
+    last = candidates[0]
+    return best, last.own - 0.5 * (last.norm + last.ridge), found

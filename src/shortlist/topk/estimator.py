@@ -9,23 +9,20 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._checks import check_choice, check_number, check_weight
-from .._fit import ROW_DTYPES, MulticlassData, solve, validate_multiclass
+from .._checks import check_choice, check_number, check_weight, outside
+from .._fit import ROW_DTYPES, MulticlassData, atomic, solve, validate_multiclass
 from ..certificate import Certificate, Check
 from ..rows.kernels import KernelMatrix, kernel_function
-from .problem import (
-    WEIGHTS,
-    KernelScores,
-    LinearScores,
-    TopKProblem,
-    linear_scores,
-    rank_weights,
-)
+from .problem import WEIGHTS, TopKProblem, rank_weights
+from .scores import KernelScores, LinearScores, linear_scores
 
 LOSSES = ("hinge", "pseudo")
+# Kernel entries that scoring holds at a time: 32 MB.
+_ENTRIES = 1 << 22
 
 
 class TopKSVC(ClassifierMixin, BaseEstimator):
@@ -33,9 +30,9 @@ class TopKSVC(ClassifierMixin, BaseEstimator):
 
     Minimises
 
-    .. math:: \frac{\lambda}{2} \|W\|^2 + \frac1n \sum_i \Bigl[ \sum_{j=1}^{m} \rho_j
-              \, a_{(j)} \Bigr]_+ , \qquad a = 1 - e_{y_i} + s - s_{y_i} 1, \; s = W^T x_i,
-              \quad \lambda = \frac{1}{n C}
+    .. math:: \tfrac12 \|W\|^2 + C \sum_i \Phi_i , \qquad
+              \Phi_i = \Bigl[ \sum_{j=1}^{m} \rho_j \, a_{(j)} \Bigr]_+ , \quad
+              a = 1 - e_{y_i} + s - s_{y_i} 1, \; s = W^T x_i,
 
     where :math:`a_{(1)} \ge a_{(2)} \ge \dots` are the margins that the classes lack
     against the true one. A row costs nothing once its true class is safely among the
@@ -55,13 +52,15 @@ class TopKSVC(ClassifierMixin, BaseEstimator):
         Weight of the loss against the norm.
     smoothing : float, default=0.0
         :math:`\gamma` of the Moreau envelope
-        :math:`\min_z \Phi(z) + \|s - z\|^2 / (2\gamma)` that replaces the loss.
+        :math:`\min_z \Phi(z) + \|s - z\|^2 / (2\gamma)` that replaces :math:`\Phi(s)`.
     loss : {"hinge", "pseudo"}, default="hinge"
         ``"pseudo"`` leaves the true class out of the order: the loss that earlier
         solvers minimise under the name of the top-k hinge. A baseline.
     kernel : str or callable, default="linear"
         "linear", "rbf", "poly", "sigmoid", "laplacian", "chi2", "tanimoto", "minmax",
-        "precomputed", or a function of two row matrices.
+        "precomputed", or a function of two row matrices. It should be
+        positive semi-definite ("sigmoid" is not in general): where it turns out not to be,
+        a warning says so and the certificate claims nothing (status ``"local"``).
     gamma : {"scale", "auto"} or float, default="scale"
         Kernel coefficient, as in :class:`sklearn.svm.SVC`.
     degree : int, default=3
@@ -83,7 +82,7 @@ class TopKSVC(ClassifierMixin, BaseEstimator):
         Iteration limit; None leaves it to the solver.
     time_limit : float or None, default=None
         Seconds after which the fit stops with what it has.
-    cache_size : float, default=200
+    cache_size : float, default=500
         Megabytes for kernel rows.
     random_state : int, RandomState instance or None, default=0
         Order in which block steps visit the rows.
@@ -103,8 +102,8 @@ class TopKSVC(ClassifierMixin, BaseEstimator):
         Intercepts, zero unless `fit_intercept`.
     support_ : ndarray of int
         Rows with a non-zero dual variable (other kernels).
-    support_vectors_ : ndarray or csr matrix
-        Those rows; for ``kernel="precomputed"`` empty.
+    support_vectors_ : ndarray or csr matrix of shape (n_support, n_features)
+        Those rows; for ``kernel="precomputed"`` empty, of shape (0, 0).
     dual_coef_ : csr array of shape (n_classes, n_support), or (1, n_support)
         Their dual variables.
     k_ : int
@@ -112,9 +111,8 @@ class TopKSVC(ClassifierMixin, BaseEstimator):
     weights_ : ndarray
         The non-zero :math:`\rho`.
     certificate_ : Certificate
-        Primal, dual, gap, status and the trace of the fit. With smoothing the primal
-        is the objective of the lifted model, an upper bound of the smoothed objective
-        that meets it at the optimum.
+        Primal, dual, gap, status and the trace of the fit, in the unit of the formula
+        above.
     n_iter_ : int
         Iterations of the solver.
     n_features_in_ : int
@@ -129,8 +127,11 @@ class TopKSVC(ClassifierMixin, BaseEstimator):
     Notes
     -----
     ``sample_weight`` is multiplicity: weight 2 is the row twice, weight 0 is the row
-    gone, and n in the formula is the sum of the weights. Kernel fits keep the scores of
-    all rows, n x m numbers, and the sparse dual.
+    gone. Kernel fits keep the scores of all rows, n x m numbers, and the sparse dual.
+
+    Without an intercept a shift of the columns changes the model; with one, too, since it is
+    regularised. Kernels of distances do not depend on it. The mean form of the literature,
+    :math:`\lambda/2 \|W\|^2 + (1/n) \sum_i \Phi_i`, is this one divided by :math:`nC`.
 
     References
     ----------
@@ -169,7 +170,7 @@ class TopKSVC(ClassifierMixin, BaseEstimator):
         tol: float = 1e-4,
         max_iter: int | None = None,
         time_limit: float | None = None,
-        cache_size: float = 200,
+        cache_size: float = 500,
         random_state: Any = 0,
         verbose: int = 0,
         callback: Callable[[Check], object] | None = None,
@@ -193,6 +194,7 @@ class TopKSVC(ClassifierMixin, BaseEstimator):
         self.verbose = verbose
         self.callback = callback
 
+    @atomic
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> TopKSVC:
         """Fit the model.
 
@@ -212,7 +214,7 @@ class TopKSVC(ClassifierMixin, BaseEstimator):
         """
         check_number("C", self.C, above=0.0)
         check_number("smoothing", self.smoothing, least=0.0)
-        check_number("cache_size", self.cache_size, least=0.0)
+        check_number("cache_size", self.cache_size, above=0.0)
         check_choice("loss", self.loss, LOSSES)
         data = validate_multiclass(self, X, y, sample_weight)
         n_classes = len(data.classes)
@@ -228,15 +230,24 @@ class TopKSVC(ClassifierMixin, BaseEstimator):
             check_random_state(self.random_state),
         )
         solution, certificate, n_iter = solve(self, problem)
+        if problem.indefinite:
+            warnings.warn(
+                f"kernel={self.kernel!r} is not positive semi-definite on these rows (a model "
+                "has a negative squared norm): there is no bound, and the model may be far from "
+                "the best. Choose other kernel parameters, for sigmoid a smaller gamma or a "
+                "larger coef0, or another kernel.",
+                ConvergenceWarning,
+                stacklevel=outside(),
+            )
         self.classes_ = data.classes
         self.weights_ = rho
         self.k_ = len(rho)
         self.certificate_: Certificate = certificate
         self.n_iter_ = n_iter
         if self.kernel == "linear":
-            self._store_linear(solution.model)
+            self._store_linear(solution)
         else:
-            self._store_kernel(solution.model, data)
+            self._store_kernel(solution, data)
         return self
 
     def _rank_weights(self, n_classes: int) -> np.ndarray:
@@ -251,7 +262,7 @@ class TopKSVC(ClassifierMixin, BaseEstimator):
                 f"k={self.k} suggestions out of {n_classes} classes always hold the right one: "
                 f"trained for k={k}. Choose k below the number of classes.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=outside(),
             )
         return rank_weights(self.weights, k)
 
@@ -267,7 +278,8 @@ class TopKSVC(ClassifierMixin, BaseEstimator):
                     f"({data.n_passed}, {self.n_features_in_}): pass kernel(X_train, X_train)."
                 )
             self._kernel = None
-            rows = data.X[:, data.rows]
+            whole = len(data.rows) == data.n_passed and (np.diff(data.rows) == 1).all()
+            rows = data.X if whole else data.X[:, data.rows]
             matrix = KernelMatrix(rows.toarray() if sparse.issparse(rows) else rows, None)
         else:
             self._kernel = kernel_function(
@@ -295,8 +307,10 @@ class TopKSVC(ClassifierMixin, BaseEstimator):
             coef = (coef[[1]] - coef[[0]]).tocsr()
         self.dual_coef_ = coef
         self.support_ = data.rows[used]
-        vectors = data.X[used[:0] if self._kernel is None else used]
-        self.support_vectors_ = vectors.astype(np.float64, copy=False)
+        if self._kernel is None:
+            self.support_vectors_ = np.empty((0, 0))
+        else:
+            self.support_vectors_ = data.X[used].astype(np.float64, copy=False)
         sums = np.asarray(coef.sum(axis=1)).ravel()
         self.intercept_ = sums if self.fit_intercept else np.zeros(len(sums))
 
@@ -319,17 +333,23 @@ class TopKSVC(ClassifierMixin, BaseEstimator):
         if self.kernel == "linear":
             scores = linear_scores(X, self.coef_.T, 0.0) + self.intercept_
         else:
-            scores = (self.dual_coef_ @ self._block(X).T).T + self.intercept_
+            scores = self._kernel_scores(X)
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
-    def _block(self, X: Any) -> np.ndarray:
-        """Kernel of the rows with the support vectors."""
-        if not len(self.support_):
-            return np.zeros((X.shape[0], 0))
-        if self._kernel is None:
-            block = X[:, self.support_]
-            return block.toarray() if sparse.issparse(block) else block
-        return self._kernel(X.astype(np.float64, copy=False), self.support_vectors_)
+    def _kernel_scores(self, X: Any) -> np.ndarray:
+        """Scores of the rows, a bounded number of kernel entries at a time."""
+        n_support = len(self.support_)
+        scores = np.tile(self.intercept_, (X.shape[0], 1))
+        step = max(_ENTRIES // max(n_support, 1), 1)
+        for first in range(0, X.shape[0] if n_support else 0, step):
+            rows = X[first : first + step]
+            if self._kernel is None:
+                entries = rows[:, self.support_]
+                entries = entries.toarray() if sparse.issparse(entries) else entries
+            else:
+                entries = self._kernel(rows.astype(np.float64, copy=False), self.support_vectors_)
+            scores[first : first + step] += (self.dual_coef_ @ entries.T).T
+        return scores
 
     def predict(self, X: Any) -> np.ndarray:
         """Most likely class of every row.

@@ -22,9 +22,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from ..certificate import Monitor
-from .problem import TopKProblem, inner
-from .solution import ClassScores
+from ..certificate import Monitor, Proof
+from .problem import TopKProblem
+from .scores import inner
 
 
 @dataclass
@@ -40,7 +40,7 @@ class _Atom:
         return self.own - inner(self.vertex, Z)
 
 
-def fw(problem: TopKProblem, monitor: Monitor) -> ClassScores:
+def fw(problem: TopKProblem, monitor: Monitor) -> None:
     """Solve `problem` by the standard method.
 
     Parameters
@@ -49,39 +49,49 @@ def fw(problem: TopKProblem, monitor: Monitor) -> ClassScores:
         Linear or kernel scores.
     monitor : Monitor
         Tolerance, limits and the record of the fit.
-
-    Returns
-    -------
-    ClassScores
-        The best model seen.
     """
-    return _run(problem, monitor, "fw")
+    _run(problem, monitor, "fw")
 
 
-def away(problem: TopKProblem, monitor: Monitor) -> ClassScores:
+def away(problem: TopKProblem, monitor: Monitor) -> None:
     """Solve `problem` with away steps; see :func:`fw`."""
-    return _run(problem, monitor, "away")
+    _run(problem, monitor, "away")
 
 
-def pairwise(problem: TopKProblem, monitor: Monitor) -> ClassScores:
+def pairwise(problem: TopKProblem, monitor: Monitor) -> None:
     """Solve `problem` with pairwise steps; see :func:`fw`."""
-    return _run(problem, monitor, "pairwise")
+    _run(problem, monitor, "pairwise")
 
 
-def _run(problem: TopKProblem, monitor: Monitor, variant: str) -> ClassScores:
+def _run(problem: TopKProblem, monitor: Monitor, variant: str) -> None:
     shape = (len(problem.y), problem.n_classes)
     A = sparse.csr_array(shape)
     Z = np.zeros(shape)
     atoms = [_Atom(A, 0.0, 1.0)]
-    best = ClassScores(problem.scores.model(A), problem.value_at_zero)
+    best, least = A, problem.value_at_zero
+    monitor.accept(problem.zero_proof())
+
+    def prove() -> Proof:
+        model = None if best is A else problem.scores.model(best)
+        return problem.prove(problem.point_of(A), model)
+
     while True:
+        began, refuted = monitor.seconds, monitor.refuted
         U, loss = problem.vertices(Z)
         norm, own = inner(A, Z), problem.own(A)
         primal = 0.5 * norm + loss
-        if primal < best.primal:
-            best = ClassScores(problem.scores.model(A), primal)
-        if monitor.check(problem.scale * best.primal, problem.scale * (own - 0.5 * norm)):
-            return best
+        if primal < least:
+            best, least = A, primal
+        if monitor.check(least, own - 0.5 * norm, prove):
+            return
+        if problem.indefinite:
+            monitor.status = "local"
+            return
+        if monitor.refuted > refuted:
+            Z = problem.product(A)
+            assert monitor.proof is not None
+            least = monitor.proof.primal
+            continue
         gap = primal - own + 0.5 * norm
         atom = _Atom(U, problem.own(U), 0.0)
         if variant == "fw":
@@ -98,6 +108,9 @@ def _run(problem: TopKProblem, monitor: Monitor, variant: str) -> ClassScores:
                 longest = worst.weight / max(1.0 - worst.weight, 1e-300)
         moved = problem.product(direction)
         curvature = inner(direction, moved)
+        if not np.isfinite(curvature) or not slope > 0.0:
+            monitor.stall()
+            return
         step = min(longest, slope / curvature) if curvature > 0.0 else longest
         A = sparse.csr_array(A + step * direction)
         A.eliminate_zeros()
@@ -106,6 +119,7 @@ def _run(problem: TopKProblem, monitor: Monitor, variant: str) -> ClassScores:
             _reweigh(atoms, atom, worst, step, variant, gap >= retreat)
         monitor.iteration += 1
         monitor.passes += 2
+        monitor.reserve = 2.0 * (monitor.seconds - began)
 
 
 def _reweigh(

@@ -1,4 +1,4 @@
-r"""The top k classes: problem, dual and where the scores come from.
+r"""The top k classes: the problem and its dual.
 
 .. math:: P(W) = \tfrac12 \|W\|^2 + \sum_i c_i \Phi(W^T x_i; y_i), \qquad
           \Phi(s; y) = \Bigl[\sum_j \rho_j a_{(j)}\Bigr]_+, \; a = 1 - e_y + s - s_y 1
@@ -8,9 +8,7 @@ r"""The top k classes: problem, dual and where the scores come from.
 
 Row i's dual is kept as the weights :math:`\beta_j \ge 0` of the other classes:
 :math:`\alpha_{ij} = -\beta_j` and :math:`\alpha_{i,y} = \sum \beta`. Smoothing by
-:math:`\gamma` adds :math:`r_i = \gamma / c_i` to the diagonal of the kernel. Both sides are
-:math:`\sum c_i` times the mean form :math:`\lambda/2 \|W\|^2 + (1/n)\sum\Phi` that
-certificates report.
+:math:`\gamma` adds :math:`r_i = \gamma / c_i` to the diagonal of the kernel.
 
 Reference: T. Kato, Y. Hirohashi, "Learning weighted top-k support vector machine", ACML
 2019.
@@ -18,24 +16,20 @@ Reference: T. Kato, Y. Hirohashi, "Learning weighted top-k support vector machin
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from .. import _core
-from ..rows.kernels import KernelMatrix
-from ..rows.operators import as_rows
+from ..certificate import Proof
+from ..rows.rounding import gamma
+from .proof import prove, zero_value
 
 WEIGHTS = ("flat", "linear", "exp")
-
-# Above this many coefficients a Hessian no longer pays.
-_SMALL_MODEL = 2500
-_BATCH = 256
-# Sweeps between checks from which on their mean is worth a pass.
-_LONG_WINDOW = 5
 
 
 def rank_weights(kind: str, k: int) -> np.ndarray:
@@ -53,242 +47,36 @@ def rank_weights(kind: str, k: int) -> np.ndarray:
     return rho / rho.sum()
 
 
-class Scores(Protocol):
-    """Scores of the training rows as a function of the dual, and a step of the dual."""
-
-    n_rows: int
-    small: bool
-    leaps: bool
-
-    def squares(self) -> np.ndarray:
-        """Return the diagonal of the kernel."""
-
-    def product(self, A: sparse.csr_array) -> np.ndarray:
-        """Return ``K @ A``."""
-
-    def restart(self, n_classes: int) -> None:
-        """Start from the zero model."""
-
-    def sweep(
-        self, dual: _core.TopKDual, rng: np.random.RandomState, exact: bool, longest: int
-    ) -> int:
-        """Visit all rows once in random order; return how many were not resting."""
-
-    def leap(self, dual: _core.TopKDual, reach: float) -> float:
-        """Prolong the change since ``dual.remember()`` by the factor `reach`.
-
-        Returns the best step towards the prolonged point; what is taken of it is at most 1.
-        """
-
-    def candidates(
-        self, dual: _core.TopKDual, scales: np.ndarray, A: Callable[[], sparse.csr_array]
-    ) -> list[Candidate]:
-        """Return the present model and others near it; `A` reads the dual point."""
-
-    def model(self, A: sparse.csr_array) -> Any:
-        """Return the model of a dual point: weights of the features, or `A` itself."""
-
-
 @dataclass(frozen=True)
-class Candidate:
-    """A model with its losses at several scales.
+class DualPoint:
+    """Dual variables of all rows: what the other classes hold.
 
     Attributes
     ----------
-    model : ndarray or csr array
-        Weights of the features, or the dual point of a kernel model.
-    norm : float
-        Squared norm of the model.
-    losses : ndarray
-        Sum of the losses, one per scale.
-    own, ridge : float
-        Sums of the dual point: at the true classes, and of the smoothing.
+    start : ndarray of int64
+        Where the entries of each row start, and where the last ends.
+    label : ndarray of int32
+        Class of every entry.
+    beta : ndarray
+        Its value.
     """
 
-    model: Any
-    norm: float
-    losses: np.ndarray
-    own: float
-    ridge: float
+    start: np.ndarray
+    label: np.ndarray
+    beta: np.ndarray
 
+    @classmethod
+    def copy(cls, n_rows: int, count: Callable[..., None], read: Callable[..., None]) -> DualPoint:
+        """Copy what compiled code holds."""
+        start = np.empty(n_rows + 1, dtype=np.int64)
+        count(start)
+        label, beta = np.empty(start[-1], dtype=np.int32), np.empty(start[-1])
+        read(label, beta)
+        return cls(start, label, beta)
 
-class LinearScores:
-    """Scores ``X @ W``, with an optional constant feature.
-
-    Parameters
-    ----------
-    X : ndarray or csr matrix
-        Training rows.
-    bias : float
-        Value of the constant feature, 0 for none.
-    """
-
-    leaps = True
-
-    def __init__(self, X: Any, bias: float, n_classes: int) -> None:
-        self._sparse = sparse.issparse(X)
-        self.n_rows = X.shape[0]
-        self.bias = bias
-        self.width = X.shape[1] + (bias != 0.0)
-        self.small = self.width * n_classes <= _SMALL_MODEL
-        self.X: Any = X if self._sparse else np.ascontiguousarray(X)
-        if self._sparse and self.small:
-            self.X, self._sparse = X.toarray(), False
-        self.restart(n_classes)
-
-    def restart(self, n_classes: int) -> None:
-        self.W = np.zeros((self.width, n_classes))
-        self._sum = np.zeros_like(self.W)
-        self._count = 0
-
-    def squares(self) -> np.ndarray:
-        return as_rows(self.X).squared_norms() + self.bias**2
-
-    def _parts(self) -> tuple[Any, ...]:
-        return (self.X.indptr, self.X.indices, self.X.data) if self._sparse else (self.X,)
-
-    def sweep(
-        self, dual: _core.TopKDual, rng: np.random.RandomState, exact: bool, longest: int
-    ) -> int:
-        run: Any = dual.sweep_csr if self._sparse else dual.sweep_dense
-        order = rng.permutation(self.n_rows).astype(np.int64, copy=False)
-        visits = run(*self._parts(), self.W, self.bias, order, exact, longest)
-        self._sum += self.W
-        self._count += 1
-        return visits
-
-    def leap(self, dual: _core.TopKDual, reach: float) -> float:
-        run: Any = dual.extrapolate_csr if self._sparse else dual.extrapolate_dense
-        change = np.zeros_like(self.W)
-        own, cross, ridge = run(*self._parts(), change, self.bias, reach)
-        slope = own - float(np.vdot(self.W, change)) - cross
-        curvature = float(np.vdot(change, change)) + ridge
-        best = slope / curvature if slope > 0.0 and curvature > 0.0 else 0.0
-        if best > 0.0:
-            step = min(best, 1.0)
-            dual.accept(step)
-            self.W += step * change
-        return best
-
-    def candidates(
-        self, dual: _core.TopKDual, scales: np.ndarray, A: Callable[[], sparse.csr_array]
-    ) -> list[Candidate]:
-        models = [self.W]
-        if self._count >= _LONG_WINDOW:
-            # The mean since the last check swings less than W does.
-            models.append(self._sum / self._count)
-        self._sum[:] = 0.0
-        self._count = 0
-        run: Any = dual.evaluate_csr if self._sparse else dual.evaluate_dense
-        out = []
-        for W in models:
-            losses = np.zeros(len(scales))
-            own, ridge = run(*self._parts(), W, self.bias, scales, losses)
-            out.append(Candidate(W, float(np.vdot(W, W)), losses, own, ridge))
-        return out
-
-    def model(self, A: sparse.csr_array) -> np.ndarray:
-        weights = (A.T @ self.X).T
-        weights = weights.toarray() if sparse.issparse(weights) else np.asarray(weights)
-        if self.bias != 0.0:
-            weights = np.vstack([weights, self.bias * np.asarray(A.sum(axis=0)).reshape(1, -1)])
-        return np.ascontiguousarray(weights, dtype=np.float64)
-
-    def product(self, A: sparse.csr_array) -> np.ndarray:
-        return linear_scores(self.X, self.model(A), self.bias)
-
-
-def linear_scores(X: Any, W: np.ndarray, bias: float) -> np.ndarray:
-    """Scores of rows under a model whose last row belongs to the constant feature."""
-    scores = np.asarray(X @ W[: X.shape[1]], dtype=np.float64)
-    return scores + bias * W[-1] if bias != 0.0 else scores
-
-
-class KernelScores:
-    """Scores ``K @ A`` kept for all rows; kernel rows in batches, cached while they fit.
-
-    Parameters
-    ----------
-    kernel : KernelMatrix
-        Kernel of the training rows.
-    bias : float
-        Value of the constant feature: its square is added to the kernel.
-    n_classes : int
-        Number of classes.
-    cache_size : float
-        Megabytes for kernel rows.
-    """
-
-    small = False
-    # A product with the whole kernel would cost more than a leap brings.
-    leaps = False
-
-    def __init__(
-        self, kernel: KernelMatrix, bias: float, n_classes: int, cache_size: float
-    ) -> None:
-        self._kernel = kernel
-        self._offset = bias**2
-        self.n_rows = kernel.n_rows
-        self._batches = [
-            slice(first, min(first + _BATCH, self.n_rows))
-            for first in range(0, self.n_rows, _BATCH)
-        ]
-        self._left = cache_size * 1e6
-        self._cache: dict[int, np.ndarray] = {}
-        self.restart(n_classes)
-
-    def restart(self, n_classes: int) -> None:
-        self._z = np.zeros((n_classes, self.n_rows))
-
-    def _rows(self, number: int) -> np.ndarray:
-        if number in self._cache:
-            return self._cache[number]
-        block = self._kernel.block(self._batches[number], slice(None))
-        block = np.ascontiguousarray(block, dtype=np.float64)
-        if self._offset:
-            block = block + self._offset
-        if block.nbytes <= self._left:
-            self._left -= block.nbytes
-            self._cache[number] = block
-        return block
-
-    def squares(self) -> np.ndarray:
-        return self._kernel.diagonal() + self._offset
-
-    def sweep(
-        self, dual: _core.TopKDual, rng: np.random.RandomState, exact: bool, longest: int
-    ) -> int:
-        visits = 0
-        for number in rng.permutation(len(self._batches)):
-            batch = self._batches[number]
-            order = batch.start + rng.permutation(batch.stop - batch.start).astype(np.int64)
-            visits += dual.sweep_kernel(
-                self._rows(number), batch.start, self._z, order, exact, longest
-            )
-        return visits
-
-    def candidates(
-        self, dual: _core.TopKDual, scales: np.ndarray, A: Callable[[], sparse.csr_array]
-    ) -> list[Candidate]:
-        losses = np.zeros(len(scales))
-        own, ridge = dual.evaluate_kernel(self._z, scales, losses)
-        alpha = A()
-        return [Candidate(alpha, inner(alpha, self._z.T), losses, own, ridge)]
-
-    def model(self, A: sparse.csr_array) -> sparse.csr_array:
-        return A
-
-    def product(self, A: sparse.csr_array) -> np.ndarray:
-        out = np.zeros((self.n_rows, A.shape[1]))
-        for number, batch in enumerate(self._batches):
-            out[batch] = (A.T @ self._rows(number).T).T
-        return out
-
-
-def inner(A: sparse.csr_array, Z: np.ndarray) -> float:
-    """Inner product of a sparse and a dense matrix."""
-    rows = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
-    return float(A.data @ Z[rows, A.indices])
+    def rows(self) -> np.ndarray:
+        """Return the row of every entry."""
+        return np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
 
 
 class TopKProblem:
@@ -312,6 +100,11 @@ class TopKProblem:
         Leave the true class out of the loss: the loss of the earlier SDCA papers.
     rng : RandomState
         Order of the visits.
+
+    Attributes
+    ----------
+    indefinite : bool
+        Whether a proof met a negative squared norm: the kernel allows no bound.
     """
 
     def __init__(
@@ -332,18 +125,39 @@ class TopKProblem:
         self.rho = rho
         self.pseudo = pseudo
         self.rng = rng
+        self.smoothing = smoothing
+        self.indefinite = False
         self.ridge = smoothing / c
-        self.scale = 1.0 / float(c.sum())
         self.offers = frozenset(
             {"top-k vertices", "top-k blocks"}
             | ({"small linear top-k model"} if scores.small else set())
         )
 
-    @property
+    @functools.cached_property
     def value_at_zero(self) -> float:
-        """Primal value of the zero model: every other margin is 1."""
-        others = self.rho[: self.n_classes - 1].sum()
-        return float(self.c.sum() * others)
+        """Primal value of the zero model."""
+        return zero_value(self)
+
+    def zero_proof(self) -> Proof:
+        """Prove the zero model, by the zero dual point."""
+        zero = self.scores.model(sparse.csr_array((len(self.y), self.n_classes)))
+        rounding = gamma(len(self.y)) * self.value_at_zero
+        # The bound is zero, and exact: the monitor will take the rounding off again.
+        return Proof(zero, self.value_at_zero, rounding, rounding)
+
+    def prove(self, point: DualPoint, model: Any = None, multiple: float = 1.0) -> Proof:
+        """Prove a model and a dual point; see :func:`~shortlist.topk.proof.prove`."""
+        return prove(self, point, model, multiple)
+
+    def losses(self, rows: slice, scores: np.ndarray, slack: np.ndarray) -> np.ndarray:
+        """Losses of some rows at their scores, which are overwritten.
+
+        The other classes are taken to be `slack` better than they are.
+        """
+        out = np.empty(len(scores))
+        parts = (self.y[rows], self.c[rows], self.ridge[rows])
+        _core.topk_losses(self.rho, self.pseudo, scores, *parts, slack, out)
+        return out
 
     def dual(self) -> _core.TopKDual:
         """Return the zero dual point."""
@@ -351,14 +165,34 @@ class TopKProblem:
             self.rho, self.n_classes, self.pseudo, self.y, self.c, self.scores.squares(), self.ridge
         )
 
+    def point(self, dual: _core.TopKDual) -> DualPoint:
+        """Copy the dual variables."""
+        return DualPoint.copy(len(self.y), dual.count, dual.read)
+
+    def proposed(self, dual: _core.TopKDual) -> DualPoint:
+        """Copy the dual variables of the last proposal."""
+        return DualPoint.copy(len(self.y), dual.count_proposed, dual.read_proposed)
+
+    def point_of(self, A: sparse.csr_array) -> DualPoint:
+        """Return the dual variables of the other classes of `A`, rows by classes."""
+        rows = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
+        other = A.indices != self.y[rows]
+        counts = np.bincount(rows[other], minlength=A.shape[0])
+        start = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        return DualPoint(start, A.indices[other].astype(np.int32), -A.data[other])
+
+    def feasible(self, point: DualPoint) -> tuple[sparse.csr_array, np.ndarray]:
+        """Return a feasible point next to `point`, and what rounding may leave of each row."""
+        beta, missing = point.beta.copy(), np.zeros(len(self.y))
+        _core.topk_feasible(
+            self.rho, self.n_classes, self.pseudo, self.c, point.start, beta, missing
+        )
+        return self._signed(point.rows(), point.label, beta), missing
+
     def alpha(self, dual: _core.TopKDual) -> sparse.csr_array:
         """Return the dual variables, rows by classes."""
-        n = len(self.y)
-        start = np.empty(n + 1, dtype=np.int64)
-        dual.count(start)
-        label, beta = np.empty(start[-1], dtype=np.int32), np.empty(start[-1])
-        dual.read(label, beta)
-        return self._signed(np.repeat(np.arange(n), np.diff(start)), label, beta)
+        point = self.point(dual)
+        return self._signed(point.rows(), point.label, point.beta)
 
     def vertices(self, Z: np.ndarray) -> tuple[sparse.csr_array, float]:
         """Return the best vertex of every row for the scores `Z`, and the sum of losses."""

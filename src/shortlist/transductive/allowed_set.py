@@ -7,16 +7,20 @@ quadratic programme. See ``_core/active_set.hpp`` for the method.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from ..certificate import Proof
+from ..rows.rounding import UNIT
 from .problem import BudgetedSVM
 from .solution import Solution
 
 # Far more than a fit needs; only a numerical accident comes here.
 _PIVOTS_PER_ROW = 50
 _PIVOTS_AT_A_TIME = 2000
+# Noise in scores that is too small to matter.
+_FINE = 1e-9
 _ABOVE_CEILING, _OUT_OF_PIVOTS = 1, 2
 
 
@@ -31,6 +35,15 @@ class AllowedSet:
         Training rows, candidates and budget.
     stop : callable or None
         Asked now and then; a true answer ends an optimisation before its optimum.
+
+    Attributes
+    ----------
+    allowed : ndarray of bool
+        The set.
+    relaxed_bound : float
+        Proven lower bound of the objective, whatever is allowed: the plain SVM's.
+    relaxed_work : float
+        Multiplications that the plain SVM took.
     """
 
     def __init__(self, problem: BudgetedSVM, stop: Callable[[], bool] | None = None) -> None:
@@ -40,7 +53,7 @@ class AllowedSet:
         self._stop = stop
         self._max_pivots = 10_000 + _PIVOTS_PER_ROW * (problem.n_training + problem.n_candidates)
         self.optimise()
-        self.relaxed_bound = self._qp.value
+        self.relaxed_bound = problem.lower_bound(self._qp.multipliers()[: problem.n_training])
         self.relaxed_work = self._qp.work
 
     @property
@@ -91,7 +104,7 @@ class AllowedSet:
 
     def scores(self) -> np.ndarray:
         """Scores of the candidates."""
-        return self.problem.split_scores(self._qp.weights(), self._qp.intercept)[1]
+        return self.problem.split_scores(*self._model())[1]
 
     def multipliers(self) -> np.ndarray:
         """How much the objective gains per unit of score granted to each candidate."""
@@ -99,9 +112,42 @@ class AllowedSet:
 
     def solution(self) -> Solution:
         """Return the current model, its intercept lowered where rounding asks for it."""
-        w, b = self._qp.weights(), self._qp.intercept
-        b, objective = self.problem.lowered(w, b, self.allowed)
-        return Solution(w=w, threshold=-b, primal=objective)
+        return self.problem.lowered(*self._model(), self.allowed)
+
+    def _model(self) -> tuple[np.ndarray, float]:
+        """Return the weights and the intercept.
+
+        Weights that are a small difference of large multipliers lose their digits. The rows
+        whose multipliers are free have margins that are known, and give them back.
+        """
+        problem = self.problem
+        w, b, multipliers = self._qp.weights(), self._qp.intercept, self._qp.multipliers()
+        noise = UNIT * float(multipliers.sum()) * problem.reach.length**2
+        if noise <= _FINE:
+            return w, b
+        upper = np.concatenate([problem.c, np.where(self.allowed, 0.0, np.inf)])
+        free = np.flatnonzero((multipliers > 0.0) & (multipliers < upper))
+        stored = np.concatenate([problem.training, problem.candidates])[free]
+        target = np.concatenate([problem.sign, np.zeros(problem.n_candidates)])[free]
+        length = problem.reach.length
+        rows = problem.rows.take(stored).dense() / length
+        rows = np.column_stack([rows, np.ones(len(rows))])
+        missed = target - rows[:, :-1] @ (w * length) - b
+        change = np.linalg.lstsq(rows, missed, rcond=1e-10)[0]
+        better, lifted = w + change[:-1] / length, b + float(change[-1])
+        values = [problem.objective(*v) for v in self._judged((w, b), (better, lifted))]
+        return (better, lifted) if values[1] < values[0] else (w, b)
+
+    def _judged(self, *models: tuple[np.ndarray, float]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield weights and training scores, lowered to the allowed set."""
+        for w, b in models:
+            training, candidates = self.problem.split_scores(w, b)
+            outside = candidates[~self.allowed]
+            yield w, training - (max(float(outside.max()), 0.0) if len(outside) else 0.0)
+
+    def prove(self, found: Solution) -> Proof:
+        """Return what is known of `found`: its objective, and the plain SVM's bound."""
+        return Proof(found, found.primal, self.relaxed_bound, found.error)
 
     def relaxed_is_feasible(self) -> bool:
         """Whether the plain SVM keeps the budget, and so solves the problem.
@@ -118,11 +164,5 @@ class AllowedSet:
 def thresholded(problem: BudgetedSVM, state: AllowedSet) -> Solution:
     """Return the plain SVM of `state` with its intercept lowered to the budget."""
     plain = state.solution()
-    return moved(problem, plain.w, -plain.threshold)
-
-
-def moved(problem: BudgetedSVM, w: np.ndarray, b: float) -> Solution:
-    """Return the model with its intercept lowered to the budget."""
-    allowed = problem.best(problem.split_scores(w, b)[1])
-    b, objective = problem.lowered(w, b, allowed)
-    return Solution(w=w, threshold=-b, primal=objective)
+    allowed = problem.best(problem.split_scores(plain.w, plain.b)[1])
+    return problem.lowered(plain.w, plain.b, allowed)

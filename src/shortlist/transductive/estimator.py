@@ -12,12 +12,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._checks import check_choice, check_number, top_count
-from .._fit import ROW_DTYPES, BinaryData, solve, validate_binary
+from .._fit import ROW_DTYPES, BinaryData, atomic, check_sparse, solve, validate_binary
 from ..certificate import Certificate, Check
 from ..rows.operators import as_rows
+from ..rows.rounding import Reach
 from .problem import BudgetedSVM
 
-METHODS = ("auto", "swap", "feasible_direction", "exact")
+SOLVERS = ("auto", "swap", "feasible_direction", "exact")
 
 # Scores closer than this, relative to the largest, are equal but for rounding.
 _SAME = 1e-9
@@ -43,7 +44,7 @@ class TransductiveTopK(ClassifierMixin, BaseEstimator):
         candidates, rounded up.
     C : float, default=1.0
         Weight of the loss.
-    method : {"auto", "swap", "feasible_direction", "exact"}, default="auto"
+    solver : {"auto", "swap", "feasible_direction", "exact"}, default="auto"
         ``"swap"``: local search over the set of positive candidates, with an exact
         warm-started solver inside; what ``"auto"`` takes.
         ``"feasible_direction"``: the published descent method, repaired, as a reference.
@@ -55,16 +56,20 @@ class TransductiveTopK(ClassifierMixin, BaseEstimator):
         Relative gap at which ``"exact"`` stops.
     max_iter : int or None, default=None
         Limit of quadratic programmes (``"swap"``), steps (``"feasible_direction"``) or
-        nodes (``"exact"``); None leaves it to the method.
+        nodes (``"exact"``); None leaves it to the solver.
     time_limit : float or None, default=None
         Seconds after which the fit stops with what it has.
     random_state : int, RandomState instance or None, default=0
-        Seed of the restarts.
+        Seed of the restarts; None gives others at every fit.
     verbose : int, default=0
         1 prints one line per improvement.
     callback : callable or None, default=None
         Receives each :class:`~shortlist.certificate.Check`; a true return value
         stops the fit.
+    pos_label : label or None, default=None
+        The label to look for. None: 1, "yes" or true where the labels are 0/1, -1/1, no/yes
+        or false/true; otherwise the one that sorts last, as everywhere in scikit-learn, with
+        a warning if the labels are text.
 
     Attributes
     ----------
@@ -87,9 +92,10 @@ class TransductiveTopK(ClassifierMixin, BaseEstimator):
     k_ : float
         The number `k` stands for.
     classes_ : ndarray of shape (2,)
-        The labels; ``classes_[1]`` is the positive class.
+        The labels; ``classes_[1]`` is the positive class, which has positive decision values:
+        where `pos_label` is the label that sorts first, the order is turned round.
     n_iter_ : int
-        Iterations of the method.
+        Iterations of the solver.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray
@@ -132,7 +138,7 @@ class TransductiveTopK(ClassifierMixin, BaseEstimator):
         k: int | float = 0.05,
         *,
         C: float = 1.0,
-        method: str = "auto",
+        solver: str = "auto",
         restarts: int = 10,
         tol: float = 1e-4,
         max_iter: int | None = None,
@@ -140,10 +146,11 @@ class TransductiveTopK(ClassifierMixin, BaseEstimator):
         random_state: Any = 0,
         verbose: int = 0,
         callback: Callable[[Check], object] | None = None,
+        pos_label: Any = None,
     ) -> None:
         self.k = k
         self.C = C
-        self.method = method
+        self.solver = solver
         self.restarts = restarts
         self.tol = tol
         self.max_iter = max_iter
@@ -151,7 +158,9 @@ class TransductiveTopK(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
         self.callback = callback
+        self.pos_label = pos_label
 
+    @atomic
     def fit(
         self, X: Any, y: Any, candidates: Any = None, sample_weight: Any = None
     ) -> TransductiveTopK:
@@ -162,7 +171,7 @@ class TransductiveTopK(ClassifierMixin, BaseEstimator):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Training rows: dense or CSR, float32 or float64.
         y : array-like of shape (n_samples,)
-            Labels of two classes; the one that sorts last is positive.
+            Labels of two classes; `pos_label` is the one to look for.
         candidates : {array-like, sparse matrix} of shape (n_candidates, n_features), \
                 default=None
             Rows to choose from; None chooses from the training rows.
@@ -175,31 +184,32 @@ class TransductiveTopK(ClassifierMixin, BaseEstimator):
             Fitted estimator.
         """
         check_number("C", self.C, above=0.0)
-        check_choice("method", self.method, METHODS)
+        check_choice("solver", self.solver, SOLVERS)
         check_number("restarts", self.restarts, least=0, integer=True)
         data = validate_binary(self, X, y, sample_weight)
         pool = data.X if candidates is None else self._validate_candidates(candidates, data.X)
         count = data.weight if candidates is None else np.ones(pool.shape[0])
         self.k_ = top_count(self.k, count, what="candidates")
         problem = self._problem(data, None if candidates is None else pool, count)
-        method = "swap" if self.method == "auto" else self.method
         options = {}
-        if method != "feasible_direction":
+        if self.solver != "feasible_direction":
             seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
             options = {"restarts": self.restarts, "seed": seed}
-        solution, certificate, n_iter = solve(self, problem, method, **options)
+        solution, certificate, n_iter = solve(self, problem, **options)
         self.classes_ = data.classes
         self.coef_ = solution.w[None, :]
-        self.intercept_ = np.array([-solution.threshold])
-        self.objective_ = solution.primal
+        self.intercept_ = np.array([solution.intercept])
+        self._centre, self._centred_intercept = problem.centre, solution.b
+        self.objective_ = certificate.primal
         self.certificate_: Certificate = certificate
         self.n_iter_ = n_iter
-        self.scores_ = as_rows(pool).scores(solution.w) - solution.threshold
+        self.scores_ = as_rows(pool, problem.centre).scores(solution.w) + solution.b
         self.selected_, self.tied_ = select(self.scores_, count, self.k_)
         return self
 
     def _validate_candidates(self, candidates: Any, X: Any) -> Any:
         pool = validate_data(self, candidates, accept_sparse="csr", dtype=X.dtype, reset=False)
+        check_sparse(pool)
         if sparse.issparse(X) and not sparse.issparse(pool):
             return sparse.csr_array(pool)
         if sparse.issparse(pool) and not sparse.issparse(X):
@@ -209,10 +219,13 @@ class TransductiveTopK(ClassifierMixin, BaseEstimator):
     def _problem(self, data: BinaryData, pool: Any, count: np.ndarray) -> BudgetedSVM:
         training = np.concatenate([data.positive, data.negative])
         sign = np.repeat([1.0, -1.0], [len(data.positive), len(data.negative)])
-        rows = as_rows(data.X)
+        # The intercept makes up for a shift of the rows: far from zero, they are centred.
+        parts = [data.X] if pool is None else [data.X, pool]
+        centre = Reach.merged([Reach.of(part) for part in parts]).centre()
+        rows = as_rows(data.X, centre)
         chosen_from = np.flatnonzero(count)
         if pool is not None:
-            rows = rows.stack(as_rows(pool))
+            rows = rows.stack(as_rows(pool, centre))
             chosen_from = chosen_from + data.X.shape[0]
         return BudgetedSVM(
             rows,
@@ -222,6 +235,7 @@ class TransductiveTopK(ClassifierMixin, BaseEstimator):
             chosen_from,
             count[count > 0.0],
             self.k_,
+            centre,
         )
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -239,7 +253,7 @@ class TransductiveTopK(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=ROW_DTYPES, reset=False)
-        return as_rows(X).scores(self.coef_[0]) + self.intercept_[0]
+        return as_rows(X, self._centre).scores(self.coef_[0]) + self._centred_intercept
 
     def predict(self, X: Any) -> np.ndarray:
         """Label of every row by the learned hyperplane.

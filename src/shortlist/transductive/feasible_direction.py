@@ -19,6 +19,7 @@ case they count as violated.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -76,7 +77,7 @@ class _Basis:
         return solve_triangular(self._R[:n, :n], self._Q[:n] @ vector, check_finite=False)
 
 
-def feasible_direction(problem: BudgetedSVM, monitor: Monitor) -> Solution:
+def feasible_direction(problem: BudgetedSVM, monitor: Monitor) -> None:
     """Descend from the thresholded SVM.
 
     Parameters
@@ -86,20 +87,12 @@ def feasible_direction(problem: BudgetedSVM, monitor: Monitor) -> Solution:
     monitor : Monitor
         Limits and the record of the fit. Ends as "local", or as "converged" when the
         plain SVM keeps the budget.
-
-    Returns
-    -------
-    Solution
-        The model where no step gains any more.
     """
     state = AllowedSet(problem, monitor.exhausted)
-    if state.relaxed_is_feasible():
-        best = state.solution()
-        monitor.check(best.primal, state.relaxed_bound)
-        return best
     best = thresholded(problem, state)
+    if monitor.check(best.primal, state.relaxed_bound, partial(state.prove, best)):
+        return
     descent = _Descent(problem, best)
-    monitor.check(best.primal, state.relaxed_bound)
     waited = 0
     while waited < _PATIENCE and not monitor.exhausted():
         monitor.iteration += 1
@@ -109,18 +102,17 @@ def feasible_direction(problem: BudgetedSVM, monitor: Monitor) -> Solution:
         waited = 0 if found.primal < best.primal * (1.0 - _SMALLEST_GAIN) else waited + 1
         if found.primal < best.primal:
             best = found
-            if monitor.check(best.primal, state.relaxed_bound):
+            if monitor.check(best.primal, state.relaxed_bound, partial(state.prove, best)):
                 break
     if monitor.status is None:
         monitor.status = "local"
-    return best
 
 
 class _Descent:
     def __init__(self, problem: BudgetedSVM, start: Solution) -> None:
         self.problem = problem
         self._n_features = problem.rows.n_features
-        self._move_to(np.append(start.w, -start.threshold))
+        self._move_to(np.append(start.w, start.b))
 
     def _scores(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return self.problem.split_scores(v[:-1], float(v[-1]))
@@ -132,8 +124,7 @@ class _Descent:
         """Return the current model, lowered by what the boundary's tolerance let pass."""
         w, b = self.at.v[:-1], float(self.at.v[-1])
         allowed = self.problem.best(self.at.candidates)
-        b, objective = self.problem.lowered(w, b, allowed)
-        return Solution(w=w.copy(), threshold=-b, primal=objective)
+        return self.problem.lowered(w.copy(), b, allowed)
 
     def step(self) -> bool:
         """Move once; False where no feasible direction descends."""

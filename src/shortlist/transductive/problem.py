@@ -16,12 +16,17 @@ top k precision", IJCAI 2016, equation (3).
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from .._core import ActiveSet
 from ..rows.operators import Rows
+from ..rows.rounding import UNIT, Reach, gamma
+from .solution import Solution
 
-_EPS = float(np.finfo(np.float64).eps)
+# Sums of multipliers stay below 2 ** _BITS units of their grid.
+_BITS = 51
 
 
 class BudgetedSVM:
@@ -46,6 +51,8 @@ class BudgetedSVM:
         Multiplicity of every candidate, positive.
     k : float
         How many candidates, counted by multiplicity, may be positive.
+    centre : ndarray or None
+        What was subtracted from the rows; the intercept makes up for it.
     """
 
     offers = frozenset({"budget of candidates"})
@@ -59,7 +66,9 @@ class BudgetedSVM:
         candidates: np.ndarray,
         count: np.ndarray,
         k: float,
+        centre: np.ndarray | None = None,
     ) -> None:
+        self.centre = centre
         used = np.unique(np.concatenate([training, candidates]))
         training, candidates = np.searchsorted(used, training), np.searchsorted(used, candidates)
         rows = rows.take(used)
@@ -74,6 +83,9 @@ class BudgetedSVM:
         self.count = np.bincount(group, weights=count)
         self.k = k
         self.n_training, self.n_candidates = len(self.training), len(self.candidates)
+        longest = math.sqrt(float(self.rows.squared_norms().max()))
+        n_features = self.rows.n_features
+        self.reach = Reach(longest * (1.0 + gamma(n_features)), n_features)
 
     def split_scores(self, w: np.ndarray, b: float) -> tuple[np.ndarray, np.ndarray]:
         """Scores of the training rows and of the candidates."""
@@ -84,6 +96,11 @@ class BudgetedSVM:
         """Value of a model, given the scores of the training rows."""
         loss = np.maximum(1.0 - self.sign * training_scores, 0.0)
         return 0.5 * float(w @ w) + float(self.c @ loss)
+
+    def score_error(self, w: np.ndarray, b: float) -> float:
+        """Bound the rounding error of every score."""
+        size = self.reach.length * float(np.sqrt(w @ w))
+        return self.reach.score_error(w) + 4.0 * UNIT * (size + abs(b))
 
     def fits(self, chosen: np.ndarray) -> bool:
         """Whether the chosen candidates (a mask) stay within the budget."""
@@ -109,20 +126,60 @@ class BudgetedSVM:
                 left -= self.count[j]
         return chosen
 
-    def lowered(self, w: np.ndarray, b: float, allowed: np.ndarray) -> tuple[float, float]:
-        """Lower `b` until rounding lifts no other candidate above zero.
+    def lowered(self, w: np.ndarray, b: float, allowed: np.ndarray) -> Solution:
+        """Return the model with an intercept so low that no other candidate is above zero.
 
-        Returns the intercept and the objective of the model.
+        Rounding does not lift one either, nor does the intercept that is made public: it is
+        a float64 number for rows as they were given, and the objective is the one at it.
         """
-        training, candidates = self.split_scores(w, b)
-        sums = 8.0 + np.sqrt(self.rows.n_features)
-        rounding = sums * _EPS * (self._reach() * float(np.sqrt(w @ w)) + abs(b))
-        outside = candidates[~allowed]
-        drop = float(outside.max()) + rounding if len(outside) else 0.0
-        if drop > 0.0:
-            b -= drop
-            training = training - drop
-        return b, self.objective(w, training)
+        outside = self.split_scores(w, b)[1][~allowed]
+        if len(outside):
+            b -= max(float(outside.max()) + 2.0 * self.score_error(w, b), 0.0)
+        b, intercept = self._public(w, b)
+        error = self.score_error(w, b)
+        objective = self.objective(w, self.split_scores(w, b)[0])
+        several = gamma(self.n_training + self.rows.n_features)
+        total = float(self.c.sum())
+        return Solution(w, b, intercept, objective, several * objective + total * error)
+
+    def _public(self, w: np.ndarray, b: float) -> tuple[float, float]:
+        """Return the largest intercept of given rows that amounts to `b` at most, and to what."""
+        if self.centre is None:
+            return b, b
+        shift = _exact_products(self.centre, w)
+        intercept = math.fsum([b, *(-part for part in shift)])
+        while math.fsum([intercept, *shift]) > b:
+            intercept = math.nextafter(intercept, -math.inf)
+        return math.fsum([intercept, *shift]), intercept
+
+    def lower_bound(self, multipliers: np.ndarray) -> float:
+        """Bound the optimum from below by multipliers of the training rows: weak duality.
+
+        They are rounded down to a grid on which their sums are exact, and the class with
+        the larger sum is cut until the classes balance. Rounding errors of the value are
+        subtracted already.
+        """
+        a = np.minimum(np.maximum(multipliers, 0.0), self.c)
+        total = float(a.sum())
+        if not 0.0 < total < np.inf:
+            return 0.0
+        step = 2.0 ** (math.ceil(math.log2(total)) - _BITS)
+        a = np.floor(a / step) * step
+        excess = float((self.sign * a).sum())
+        heavy = np.flatnonzero(self.sign * excess > 0.0)
+        for i in heavy[np.argsort(-a[heavy], kind="stable")]:
+            cut = min(float(a[i]), abs(excess))
+            a[i] -= cut
+            excess = math.copysign(abs(excess) - cut, excess)
+            if excess == 0.0:
+                break
+        total = float(a.sum())
+        weight = np.zeros(self.rows.n_rows)
+        np.add.at(weight, self.training, self.sign * a)
+        model = self.rows.combine(weight)
+        length = float(np.sqrt(model @ model)) * (1.0 + gamma(self.rows.n_features))
+        length += self.reach.model_error(total, self.n_training)
+        return total - 0.5 * length * length * (1.0 + 4.0 * UNIT)
 
     def active_set(self) -> ActiveSet:
         """Return the quadratic programme with every candidate allowed.
@@ -138,5 +195,15 @@ class BudgetedSVM:
             np.concatenate([self.c, np.zeros(m)]),
         )
 
-    def _reach(self) -> float:
-        return float(np.sqrt(self.rows.squared_norms()[self.candidates].max()))
+
+def _exact_products(a: np.ndarray, b: np.ndarray) -> list[float]:
+    """Return numbers that add up to the inner product exactly (T. J. Dekker's products)."""
+    parts = []
+    for vector in (a, b):
+        scaled = 134217729.0 * vector
+        high = scaled - (scaled - vector)
+        parts.append((high, vector - high))
+    (a_high, a_low), (b_high, b_low) = parts
+    product = a * b
+    rest = ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
+    return [*product.tolist(), *rest.tolist()]

@@ -15,12 +15,18 @@ class Solution:
     ----------
     w : ndarray
         Weights of the features.
-    threshold : float
-        Minus the intercept.
+    b : float
+        Intercept for rows less the centre: what `intercept` amounts to there.
+    intercept : float
+        Intercept for rows as they were given.
     primal : float
         Its objective.
+    error : float
+        Bound of the rounding error of `primal`.
     """
 
     w: np.ndarray
-    threshold: float
+    b: float
+    intercept: float
     primal: float
+    error: float

@@ -19,6 +19,8 @@ the result does not depend on the machine.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from ..certificate import Monitor
@@ -33,7 +35,7 @@ _PROGRESS = 1e-7
 _FEWEST_LEAVERS = 3
 
 
-def swap(problem: BudgetedSVM, monitor: Monitor, restarts: int, seed: int) -> Solution:
+def swap(problem: BudgetedSVM, monitor: Monitor, restarts: int, seed: int) -> None:
     """Search for a good set of allowed candidates.
 
     Parameters
@@ -47,12 +49,12 @@ def swap(problem: BudgetedSVM, monitor: Monitor, restarts: int, seed: int) -> So
         Perturbed restarts after the first local optimum.
     seed : int
         Seed of the perturbations.
-
-    Returns
-    -------
-    Solution
-        The best model found.
     """
+    search(problem, monitor, restarts, seed)
+
+
+def search(problem: BudgetedSVM, monitor: Monitor, restarts: int, seed: int) -> Solution:
+    """Do as :func:`swap`, and return the best model found."""
     return _Search(AllowedSet(problem, monitor.exhausted), monitor, seed).run(restarts)
 
 
@@ -63,15 +65,15 @@ class _Search:
         self.monitor = monitor
         self._random = np.random.default_rng(seed)
         self._work_limit = max(_WORK_RATIO * state.relaxed_work, _WORK_FLOOR)
-        self.best = Solution(np.zeros(self.problem.rows.n_features), 0.0, np.inf)
+        self.best = Solution(np.zeros(self.problem.rows.n_features), 0.0, 0.0, np.inf, 0.0)
 
     def run(self, restarts: int) -> Solution:
         state, monitor = self.state, self.monitor
+        # The result is never worse than moving the plain SVM's cut-off.
+        self._accept(thresholded(self.problem, state))
+        if monitor.status is not None:
+            return self.best
         if not state.relaxed_is_feasible():
-            # The result is never worse than moving the plain SVM's cut-off.
-            self._accept(thresholded(self.problem, state))
-            if monitor.status is not None:
-                return self.best
             self._peel()
         self._accept(state.solution())
         self._exchange()
@@ -88,8 +90,9 @@ class _Search:
             else:
                 best_set = state.allowed.copy()
         if monitor.status is None:
-            monitor.check(self.best.primal, state.relaxed_bound)
+            self._check()
         if monitor.status is None:
+            monitor.accept(state.prove(self.best))
             monitor.status = "local"
         return self.best
 
@@ -100,7 +103,11 @@ class _Search:
     def _accept(self, found: Solution) -> None:
         if found.primal < self.best.primal * (1.0 - _PROGRESS):
             self.best = found
-            self.monitor.check(found.primal, self.state.relaxed_bound)
+            self._check()
+
+    def _check(self) -> None:
+        proof = partial(self.state.prove, self.best)
+        self.monitor.check(self.best.primal, self.state.relaxed_bound, proof)
 
     def _solve(self, ceiling: float = np.inf) -> bool:
         self.monitor.iteration += 1

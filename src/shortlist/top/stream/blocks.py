@@ -102,7 +102,13 @@ class Blocks:
             yield from part.read(self.block_bytes)
 
     def classes(self) -> np.ndarray:
-        """Return the distinct labels."""
+        """Return the distinct labels.
+
+        Returns
+        -------
+        ndarray
+            Sorted.
+        """
         found = [np.unique(y) for part in self._segments for y in part.labels()]
         return np.unique(np.concatenate(found)) if found else np.empty(0)
 

@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-from ..._checks import check_both_count, check_two_classes, check_weight
+from ..._checks import check_both_count, check_two_classes, check_weight, positive_last
 from ..._fit import ROW_DTYPES
 from ..._losses import Loss
 from ..thresholds import Threshold
@@ -94,6 +94,7 @@ def read_blocks(estimator: Any, blocks: Blocks, everything: bool) -> BlockData:
     """
     classes = blocks.classes()
     check_two_classes(estimator, classes)
+    classes = positive_last(classes, estimator.pos_label)
     layouts: list[Layout] = []
     summaries: list[Summary] = []
     first = 0

@@ -12,14 +12,14 @@ rounding.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ... import _core
-from ..sweeps import Wanted, highest
-from ..thresholds import TIE, Threshold, TopMean, empirical_cut
+from ..sweeps import Wanted, highest, weighted_excess
+from ..thresholds import TIE, Threshold, empirical_cut
 
 _CELLS = 1024
 _FEW = 4096
@@ -138,22 +138,23 @@ class PartScores:
 
     def threshold(self, length: float = 1.0) -> float:
         """Return the threshold of the scores times `length`."""
-        rule = self._rule
-        if isinstance(rule, TopMean):
-            if not self._capped:
-                return length * self.extremes.highest
-            k = rule.k
-            above, scores, weight = self.near(lambda m: m.weight >= k)
-        else:
-            # T(length * s) is length * T(s) with the slope times length.
-            rule = replace(rule, slope=rule.slope * length)
-            power, target = rule.loss.power, rule.mass / rule.slope**rule.loss.power
-            moment = "first" if power == 1 else "second"
-            above, scores, weight = self.near(lambda m: getattr(m, moment) >= target)
+        if self._rule.kept(self._capped) == 0.0:
+            return length * self.extremes.highest
+        rule = self._rule.scaled(length)
+        above, scores, weight = self.near(lambda m: getattr(m, rule.moment) >= rule.target)
         rows, row_weight = above.as_rows()
         return length * rule.value(
             np.concatenate([rows, scores]), np.concatenate([row_weight, weight])
         )
+
+    def threshold_error(self, t: float, length: float = 1.0) -> float:
+        """Bound the rounding error of the threshold `t`."""
+
+        def excess(level: float, power: int) -> float:
+            return length**power * sum(self.ask(excess_of, level / length, power))
+
+        ends = (length * self.extremes.lowest, length * self.extremes.highest)
+        return self._rule.error(t, self.extremes.count, *ends, excess)
 
     def cut(self, mass: float, highest: float) -> float:
         """Return the empirical cut."""
@@ -210,6 +211,11 @@ def distinct(part: Part, low: float, high: float) -> tuple[np.ndarray, np.ndarra
 def lowest_above(part: Part, edge: float) -> float:
     """Lowest score above `edge`, infinite where there is none."""
     return float(np.min(part.scores, where=part.scores > edge, initial=np.inf))
+
+
+def excess_of(part: Part, level: float, power: int) -> float:
+    """Weighted sum of a power of what the scores exceed a level by."""
+    return weighted_excess(part.scores, part.weight, level, power)
 
 
 def weight_above(part: Part, edge: float) -> float:

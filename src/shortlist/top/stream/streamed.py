@@ -9,9 +9,9 @@ import numpy as np
 
 from ..._losses import Loss
 from ..sweeps import Sweep, Wanted
-from ..thresholds import Threshold, TopMean
+from ..thresholds import Threshold
 from .parts import FEW_AT_TOP, Extremes, Part, PartScores, top_part
-from .visits import BlockProblem, Found, Layout, Summary, find, free, score
+from .visits import BlockProblem, Found, Layout, Model, Summary, find, free, score
 
 
 class StreamedProblem(BlockProblem):
@@ -44,17 +44,16 @@ class StreamedProblem(BlockProblem):
         self._read = read
         self._layouts = layouts
         # Weight of the highest scores that are all a pass needs to keep; None: keep all.
-        self._top: float | None = None
-        if isinstance(threshold, TopMean) and (not self.capped or threshold.k <= FEW_AT_TOP):
-            self._top = threshold.k if self.capped else 0.0
+        kept = threshold.kept(self.capped)
+        self._top = kept if kept is not None and kept <= FEW_AT_TOP else None
 
     def sweep(self, w: np.ndarray, wanted: Wanted) -> Sweep:
         """Score every row once."""
         parts: list[Part] = []
         extremes: list[Extremes] = []
-        best = _Best(wanted)
+        best, model = _Best(wanted), Model(w, self.centre)
         for X, layout in zip(self._read(), self._layouts, strict=True):
-            part = score(X, layout, w)
+            part = score(X, layout, model)
             best.offer(X, layout, part)
             extremes.append(Extremes.of(part))
             if self._top is None:
@@ -67,7 +66,8 @@ class StreamedProblem(BlockProblem):
             self.capped,
             Extremes.merged(extremes),
         )
-        return Sweep(self.positives.scores(w), scores, best.found().candidates)
+        found = best.found()
+        return Sweep(self.positives.scores(w), scores, lambda: found.candidates(self.centre))
 
 
 class _Best:

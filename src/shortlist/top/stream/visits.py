@@ -17,6 +17,7 @@ from scipy import sparse
 from ... import _core
 from ..._losses import Loss
 from ...rows.operators import Rows, as_rows
+from ...rows.rounding import Reach
 from ..problem import TopObjective
 from ..sweeps import Candidates, Start, Wanted, highest
 from ..thresholds import Threshold
@@ -69,8 +70,12 @@ class Summary:
         Multiplicity of all negatives.
     ranked_weight, least_weight : float
         Sum and minimum over the rows of the threshold.
+    n_ranked : int
+        How many these are.
     ranked_sum : ndarray
         Weighted sum of these rows.
+    reach : Reach
+        Of all rows.
     """
 
     positives: Any
@@ -78,7 +83,9 @@ class Summary:
     negative_weight: float
     ranked_weight: float
     least_weight: float
+    n_ranked: int
     ranked_sum: np.ndarray
+    reach: Reach
 
     @classmethod
     def merged(cls, parts: Sequence[Summary]) -> Summary:
@@ -89,7 +96,9 @@ class Summary:
             sum(part.negative_weight for part in parts),
             sum(part.ranked_weight for part in parts),
             min(part.least_weight for part in parts),
+            sum(part.n_ranked for part in parts),
             np.sum([part.ranked_sum for part in parts], axis=0),
+            Reach.merged([part.reach for part in parts]),
         )
 
 
@@ -158,14 +167,24 @@ def summarise(
         negative_weight,
         float(v.sum()),
         least if len(skipped) < n_rows else np.inf,
+        n_rows - len(skipped),
         as_rows(X).combine(v),
+        Reach.of(X),
     )
     return summary, Layout(first, n_rows, skipped, None if plain else ranked)
 
 
-def score(X: Any, layout: Layout, w: np.ndarray, out: np.ndarray | None = None) -> Part:
+@dataclass(frozen=True)
+class Model:
+    """Weights of the features, and the centre from which rows are scored, None at the origin."""
+
+    w: np.ndarray
+    centre: np.ndarray | None = None
+
+
+def score(X: Any, layout: Layout, model: Model, out: np.ndarray | None = None) -> Part:
     """Score the rows of the threshold; `out`, where given, is memory for all rows."""
-    scores = as_rows(X).scores(w, out)
+    scores = as_rows(X, model.centre).scores(model.w, out)
     if len(layout.skipped):
         # In place: new memory takes longer than the scores.
         _core.drop(scores, layout.skipped)
@@ -181,9 +200,9 @@ class Found:
     weight: np.ndarray
     rows: Any
 
-    def candidates(self) -> Candidates:
-        """Return them as the solver takes them."""
-        return Candidates(self.position, self.scores, self.weight, as_rows(self.rows))
+    def candidates(self, centre: np.ndarray | None) -> Candidates:
+        """Return them as the solver takes them, seen from the centre."""
+        return Candidates(self.position, self.scores, self.weight, centred(self.rows, centre))
 
     def floor(self, wanted: Wanted) -> float:
         """Return the score that another row must exceed to belong to those wanted."""
@@ -237,6 +256,12 @@ def find(X: Any, layout: Layout, part: Part, index: np.ndarray, wanted: Wanted) 
     return Found(layout.first + rows, some.scores, some.weights(), X[rows])
 
 
+def centred(X: Any, centre: np.ndarray | None) -> Rows:
+    """Return a few rows less the centre, once and for all."""
+    rows = as_rows(X, centre)
+    return rows if centre is None else rows.take(np.arange(rows.n_rows))
+
+
 class BlockProblem(TopObjective):
     """The top of a two-class list whose rows are visited block by block.
 
@@ -251,8 +276,8 @@ class BlockProblem(TopObjective):
 
     Attributes
     ----------
-    start : Start or None
-        A solution to start from, where there is one.
+    centre, reach, start
+        As in :class:`~shortlist.top.problem.TopProblem`.
     """
 
     offers = frozenset({"working set of linear rows"})
@@ -265,15 +290,18 @@ class BlockProblem(TopObjective):
         threshold: Threshold,
         start_passes: int = 1,
     ) -> None:
-        total = np.array([summary.ranked_weight])
-        at_zero = threshold.value(np.zeros(1), total)
-        super().__init__(summary.positive_weight, C, loss, threshold, at_zero)
-        self.positives: Rows = as_rows(summary.positives)
+        ranked = (summary.ranked_weight, summary.n_ranked)
+        super().__init__(summary.positive_weight, C, loss, threshold, *ranked)
+        self.centre = summary.reach.centre()
+        self.reach = summary.reach.shifted(self.centre)
+        self.positives: Rows = centred(summary.positives, self.centre)
         self.n_features = self.positives.n_features
         self.capped = threshold.caps(np.array([summary.least_weight])) is not None
         self.start_passes = start_passes
         self.start: Start | None = None
         self._ranked_mean = summary.ranked_sum / summary.ranked_weight
+        if self.centre is not None:
+            self._ranked_mean -= self.centre
 
     def mean_difference(self) -> np.ndarray:
         """Mean of the positives minus mean of the rows of the threshold."""

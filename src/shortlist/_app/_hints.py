@@ -1,0 +1,128 @@
+"""What the columns suggest about the job: an order in time, customers that repeat, ids."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+
+import numpy as np
+import pandas as pd
+
+from ._cells import printable
+from ._columns import DATE, NUMBER, TEXT, Column, Columns, different
+
+# Rows are in an order of time if this share of neighbours is.
+_ORDERED = 0.95
+# Values without a blank, to this share, are names of something rather than text.
+_TOKENS = 0.95
+_FEW = 20
+_NAMES = re.compile(
+    r"(^|[^a-z])(id|uid|uuid|guid|key|no|nr|number|code|customer|client|user|account|iban|"
+    r"patient|member|person|employee|household|device|merchant|company|supplier|kunde|konto)"
+    r"([^a-z]|$)"
+)
+
+
+def pick_options() -> set[str]:
+    """Names of the options of ``shortlist pick``."""
+    from ._pick import pick
+
+    return {name for option in pick.params for name in option.opts}
+
+
+def find_hints(
+    rows: pd.DataFrame,
+    typed: pd.DataFrame,
+    columns: Columns,
+    later: pd.DataFrame | None,
+    options: Collection[str],
+) -> Iterator[str]:
+    """Yield hints for the history.
+
+    Parameters
+    ----------
+    rows, typed : DataFrame
+        The history as it was read, and in its kinds.
+    columns : Columns
+        How it is read.
+    later : DataFrame or None
+        Candidates in their kinds, if they are in memory.
+    options : collection of str
+        What the command understands: no hint names any other option.
+    """
+    if len(rows) < _FEW:
+        return
+    if "--time" in options and not any(column.kind == "time" for column in columns.all):
+        yield from _dated(typed, columns, later)
+    repeated = [column for column in columns.used if _repeats(rows[column.name], column)]
+    for column in repeated[:2]:
+        offered = [name for name in ("--group", "--one-per") if name in options]
+        if offered:
+            ways = ", ".join(f"{name} {_word(column)}" for name in offered)
+            yield (
+                f"{_word(column)} repeats {column.rows - column.missing - column.distinct:,} "
+                f"times: {ways}?"
+            )
+    for column in columns.used:
+        if _names_rows(rows[column.name], typed[column.name].to_numpy(), column):
+            yield f"{_word(column)} differs in every row, like an id: --id {_word(column)}?"
+
+
+def _word(column: Column) -> str:
+    name = printable(column.name)
+    return name if re.fullmatch(r"[\w.-]+", name) else f'"{name}"'
+
+
+def _dated(typed: pd.DataFrame, columns: Columns, later: pd.DataFrame | None) -> Iterator[str]:
+    """One hint, for the column that orders the rows best."""
+    best, found = 0.0, None
+    for column in columns.used:
+        if column.kind != DATE or column.absent > 0.05 or column.distinct < _FEW:
+            continue
+        times = typed[column.name].to_numpy()
+        known = times[~np.isnan(times)]
+        steps = np.sign(np.diff(known))
+        ordered = max(float(np.mean(steps >= 0)), float(np.mean(steps <= 0)))
+        if later is not None and len(later):
+            new = later[column.name].to_numpy()
+            new = new[~np.isnan(new)]
+            # Candidates that come after nearly all of the history are the future of it.
+            if len(new) and np.quantile(new, 0.05) >= np.quantile(known, 0.95):
+                ordered = 1.0
+        if ordered >= _ORDERED and ordered > best:
+            best, found = ordered, column
+    if found is not None:
+        yield f"rows are dated: --time {_word(found)}?"
+
+
+def _repeats(cells: pd.Series, column: Column) -> bool:
+    """Whether a column names customers, machines and the like, each on several rows."""
+    rows = column.rows - column.missing
+    if not _FEW <= column.distinct <= rows / 1.5:
+        return False
+    if column.kind == NUMBER:
+        return bool(_NAMES.search(column.name.lower())) and _whole(cells)
+    return column.kind == TEXT and _tokens(cells)
+
+
+def _tokens(cells: pd.Series) -> bool:
+    _, values = different(cells)
+    few = values[:1000]
+    return sum(not re.search(r"\s", str(value).strip()) for value in few) >= _TOKENS * len(few)
+
+
+def _whole(cells: pd.Series) -> bool:
+    _, values = different(cells)
+    return all(re.fullmatch(r"\d+(\.0)?", str(value).strip()) for value in values[:1000])
+
+
+def _names_rows(cells: pd.Series, typed: np.ndarray, column: Column) -> bool:
+    if column.missing or column.distinct < column.rows:
+        return False
+    if column.kind == TEXT:
+        return _tokens(cells)
+    if column.kind != NUMBER or not _whole(cells):
+        return False
+    # Whole numbers that count: in order, or without many gaps.
+    spread = float(np.nanmax(typed) - np.nanmin(typed)) + 1.0
+    return bool(np.all(np.diff(typed) > 0)) or spread <= 1.1 * len(typed)

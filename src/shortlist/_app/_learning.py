@@ -1,0 +1,256 @@
+"""The heavy part of ``shortlist pick``: reading cells, making features, comparing models."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from sklearn.preprocessing import FunctionTransformer
+
+from .. import picking
+from ._columns import Columns, MissingCount, parse_types, read_columns
+from ._copies import Copies
+from ._features import Features
+from ._hints import find_hints, pick_options
+from ._labels import Leak, find_leaks
+from ._lists import warn
+from ._look import role_of
+from ._picking import Clock, Request, tell_columns
+from ._progress import progress
+from ._tables import Table, TableError, listed
+
+if TYPE_CHECKING:
+    from ._model_file import SavedModel
+
+# Candidates above this number of cells are read in blocks.
+_CELLS_AT_ONCE = 1_000_000
+
+
+@dataclass
+class Job:
+    """What is known after the work.
+
+    Attributes
+    ----------
+    columns : Columns
+        How the columns are read.
+    features : Features
+        What is made of them.
+    known : ndarray of bool
+        Candidates that are in the history.
+    hints, notes : list of str
+        What the columns suggest, and what went less well.
+    leaks : list of Leak
+        Columns that seem to know the label.
+    result : Shortlist
+        The list, with row numbers of the candidates file.
+    entries : list of dict
+        The list for programs, where it is asked for.
+    """
+
+    columns: Columns
+    features: Features
+    known: np.ndarray
+    hints: list[str]
+    notes: list[str]
+    leaks: list[Leak]
+    result: picking.Shortlist = field(init=False)
+    entries: list[dict[str, Any]] = field(init=False, default_factory=list)
+
+    def saved(self, request: Request) -> SavedModel:
+        """Return what a model file holds."""
+        from ._model_file import SavedModel
+
+        return SavedModel(
+            self.result.model,
+            self.columns,
+            self.features,
+            request.label,
+            str(self.result.positive_label),
+            list(request.ids),
+            self.result.winner,
+            dict(self.result.settings["versions"]),
+        )
+
+
+def learn(
+    table: Table,
+    old: Table,
+    labels: tuple[np.ndarray, np.ndarray, str],
+    request: Request,
+    clock: Clock,
+) -> Job:
+    """Read both files, tell how, compare models and choose."""
+    present, y, positive = labels
+    rows = old.read()
+    notes = [*old.notes, *table.notes]
+    if not present.all():
+        notes.append(f"{(~present).sum():,} rows of {old.name} without a label are left out.")
+        rows = rows[present].reset_index(drop=True)
+    clock.done("reading")
+    roles = role_of(request.label, request.ids, request.drop, request.group)
+    columns, typed = read_columns(
+        rows, parse_types(request.types, rows.columns), roles, old.decimal
+    )
+    if not columns.names:
+        raise TableError(
+            f"{old.name} has no column with different values besides {listed(sorted(roles), 5)}."
+        )
+    shared = [name for name in roles if name in set(table.columns) & set(old.columns)]
+    shared = [name for name in shared if name != request.label]
+    identified = any(name in request.ids for name in shared)
+    copies = Copies(columns, shared, identified)
+    marks = copies.marks(rows, typed)
+    repeated = _repeated(marks, y, identified)
+    copies.learn(marks)
+    if repeated.any():
+        kept = ~repeated
+        rows, typed, y = rows[kept], typed[kept].reset_index(drop=True), y[kept]
+        rows = rows.reset_index(drop=True)
+        notes.append(
+            f"{repeated.sum():,} rows of {old.name} repeat another row, id and label included: "
+            "each counts once."
+        )
+    elif copies.repeated:
+        notes.append(
+            f"{copies.repeated:,} rows of {old.name} repeat another row in every column: if they "
+            "are the same case, keep one of each, or the forecast is too good."
+        )
+    clock.done("columns")
+    pool = _Pool(table, columns, copies, keep_known=request.keep_known)
+    notes += pool.notes(old.name)
+    pool.check_budget(request.budget)
+    clock.done("reading")
+    options = pick_options()
+    job = Job(
+        columns,
+        Features(columns, typed),
+        pool.known,
+        list(find_hints(rows, typed, columns, pool.typed, options)),
+        notes,
+        list(find_leaks(rows, typed, columns, rows[request.label], y)),
+    )
+    tell_columns(job, old.name)
+    for note in job.notes:
+        warn(note)
+    clock.done("features")
+    groups = None if request.group is None else rows[request.group].astype(str).to_numpy()
+    _choose(job, typed, y, groups, pool, request)
+    job.result = replace(job.result, positive_label=positive)
+    clock.done("models")
+    return job
+
+
+def _repeated(marks: np.ndarray, y: np.ndarray, identified: bool) -> np.ndarray:
+    """Rows of the history that repeat an earlier one, with the same id and label."""
+    if not identified:
+        return np.zeros(len(marks), dtype=bool)
+    repeated: np.ndarray = pd.DataFrame({"row": marks, "y": y}).duplicated().to_numpy()
+    return repeated
+
+
+class _Pool:
+    """The candidates, read once to find those that are in the history."""
+
+    def __init__(self, table: Table, columns: Columns, copies: Copies, keep_known: bool) -> None:
+        self._table = table
+        self._columns = columns
+        at_once = table.n_rows * len(table.columns) <= _CELLS_AT_ONCE
+        known, kept = [], []
+        for block in table.blocks():
+            typed = columns.apply(block)
+            known.append(copies.known(copies.marks(block, typed)))
+            if at_once:
+                kept.append(typed)
+        equal = np.concatenate(known)
+        self._equal = int(equal.sum())
+        self._left_out = copies.telling and not keep_known and not equal.all()
+        self.known = equal if self._left_out else np.zeros(len(equal), dtype=bool)
+        self.rows = np.flatnonzero(~self.known)
+        self.typed = (
+            pd.concat(kept, ignore_index=True).iloc[self.rows].reset_index(drop=True)
+            if at_once
+            else None
+        )
+
+    def notes(self, old: str) -> list[str]:
+        """Say how many candidates are in the history, and what follows."""
+        if not self._equal:
+            return []
+        if self._equal == len(self.known):
+            return [
+                f"every row of {self._table.name} is in {old}: if they are the same cases, their "
+                "outcome is known and the forecast does not hold."
+            ]
+        said = f"{self._equal:,} of the {len(self.known):,} rows of {self._table.name} are in {old}"
+        if self._left_out:
+            return [
+                f"{said}, so that their outcome is known: they are left out of the list and of "
+                "the forecast. --keep-known keeps them."
+            ]
+        return [
+            f"{said}, alike in every column. They stay in the list; for those that are the same "
+            "case the forecast does not hold."
+        ]
+
+    def check_budget(self, budget: int | float) -> None:
+        """Raise where fewer candidates are left than the budget asks for."""
+        if budget > len(self.rows):
+            raise TableError(
+                f"k={budget} is more than the {len(self.rows):,} candidates whose outcome is not "
+                "known; choose a smaller k, or add --keep-known."
+            )
+
+    def blocks(self) -> Iterator[pd.DataFrame]:
+        """Yield the candidates in their kinds, without those that are known."""
+        if self.typed is not None:
+            yield self.typed
+            return
+        first = 0
+        for block in self._table.blocks():
+            keep = ~self.known[first : first + len(block)]
+            first += len(block)
+            yield self._columns.apply(block[keep])
+
+
+def _choose(
+    job: Job, typed: pd.DataFrame, y: np.ndarray, groups: Any, pool: _Pool, request: Request
+) -> None:
+    """Compare models and choose the rows."""
+    missing = MissingCount(job.columns)
+    made = job.features.make(typed)
+    job.features.forget()
+
+    def blocks() -> Iterator[pd.DataFrame]:
+        for block in pool.blocks():
+            yield job.features.make(missing.add(block))
+
+    candidates = next(blocks()) if pool.typed is not None else blocks
+    more: dict[str, Any] = {} if request.effort is None else {"effort": request.effort}
+    with progress() as show, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = picking.pick(
+            made,
+            y,
+            candidates,
+            request.budget,
+            # They are scaled and without gaps already.
+            features=FunctionTransformer(feature_names_out="one-to-one"),
+            groups=groups,
+            random_state=request.seed,
+            n_jobs=request.jobs,
+            progress=show,
+            **more,
+        )
+    told = [str(w.message) for w in caught if w.category is UserWarning]
+    fresh = list(dict.fromkeys([*told, *missing.warnings()]))
+    for note in fresh:
+        warn(note)
+    job.notes += fresh
+    scores = np.full(len(pool.known), np.nan)
+    scores[pool.rows] = result.scores
+    job.result = replace(result, selected=pool.rows[result.selected], scores=scores)

@@ -1,0 +1,256 @@
+"""Numbers as people and spreadsheets write them.
+
+Two conventions: a point or a comma before the decimals. With a point, thousands are apart by
+a comma, a space or an apostrophe (``1,234.50``, ``1 234.50``, ``1'234.50``); with a comma, by
+a point, a space or an apostrophe (``1.234,50``). Currency signs and codes are read over, a
+percentage is divided by 100, brackets and a sign behind mean minus. Which convention a column
+follows is decided once, from all values of the history that allow only one of them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+POINT, COMMA = ".", ","
+# Different cells of a first look, and the share of numbers below which it is the last.
+_LOOK, _HOPELESS = 1_000, 0.4
+
+# Spaces that Excel and word processors put between thousands, and signs that look alike.
+_SAME = {ord(c): " " for c in "\u00a0\u202f\u2009\u2007\u2008\u200a\t"}
+_SAME |= {ord("\u2212"): "-", ord("\u2013"): "-", ord("\u2019"): "'", ord("`"): "'"}
+_CODES = (
+    "EUR|USD|GBP|CHF|JPY|CNY|RMB|INR|RUB|SEK|NOK|DKK|PLN|CZK|HUF|CAD|AUD|NZD|BRL|MXN|ZAR|TRY|"
+    "SGD|HKD|KRW|ILS|RON|BGN|THB|US\\$|C\\$|A\\$|R\\$|Fr\\.|kr\\.?|zł|Kč|Rs\\.?"
+)
+_SIGNS = "".join(
+    chr(c)
+    for c in range(0x24, 0x20C1)
+    if unicodedata.category(chr(c)) == "Sc" and chr(c).isprintable()
+)
+_MONEY = rf"(?:{_CODES}|[{re.escape(_SIGNS)}])"
+_AROUND = re.compile(
+    rf"(?P<open>\()? ?(?P<sign>[+-])? ?(?P<before>{_MONEY})? ?(?P<sign2>[+-])? ?"
+    rf"(?P<body>[0-9.,][0-9., ']*(?:[eE][+-]?\d+)?) ?"
+    rf"(?P<after>%|‰|{_MONEY})? ?(?P<behind>-)? ?(?P<close>\))?",
+    re.IGNORECASE,
+)
+_INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
+_DASHED = re.compile(r"[.,]-+$")
+_BARE = re.compile(r"[0-9.,]*")
+_LEADING_ZERO = re.compile(r"0\d+")
+
+
+def _body(decimal: str) -> re.Pattern[str]:
+    point = re.escape(decimal)
+    group = "[, ']" if decimal == POINT else "[. ']"
+    return re.compile(
+        # Thousands in threes, or the last three and then in twos, as in India.
+        rf"(?P<whole>[1-9]\d{{0,2}}(?P<mark>{group})\d{{3}}(?:(?P=mark)\d{{3}})*"
+        rf"|[1-9]\d?(?P<mark2>{group})\d\d(?:(?P=mark2)\d\d)*(?P=mark2)\d{{3}}|\d+|(?={point}\d))"
+        rf"(?:{point}(?P<part>\d*))?(?P<power>[eE][+-]?\d+)?"
+    )
+
+
+_BODIES = {POINT: _body(POINT), COMMA: _body(COMMA)}
+
+
+@dataclass(frozen=True)
+class NumberColumn:
+    """How the numbers of a column are written, and what speaks for it.
+
+    Attributes
+    ----------
+    decimal : str
+        What stands before the decimals: a point or a comma.
+    readable : float
+        Share of the cells that are numbers in this convention.
+    certain : bool
+        Whether some value allows only this convention, or no value allows both.
+    evidence : int
+        Cells that allow only this convention.
+    marks : tuple of str
+        Currencies and percent signs that were met.
+    codes : float
+        Share of cells with leading zeros, such as 00731, which numbers have not.
+    brackets : bool
+        Whether a number in brackets was met.
+    """
+
+    decimal: str
+    readable: float
+    certain: bool
+    evidence: int
+    marks: tuple[str, ...]
+    codes: float
+    brackets: bool
+
+
+def read_number(value: Any, decimal: str) -> float | None:
+    """Return a cell as a number; NaN where it is infinite, None where it is no number.
+
+    Examples
+    --------
+    >>> from shortlist._app._numbers import read_number
+    >>> [read_number(cell, ".") for cell in ("1,234.50", "€ 0.16", "(12.00)", "50 %", "1,5")]
+    [1234.5, 0.16, -12.0, 0.5, None]
+    >>> read_number("1.234,50", ",")
+    1234.5
+    """
+    if not isinstance(value, str):
+        return _of_type(value)
+    if decimal == POINT or value.isdecimal():
+        # Most cells are plain; this saves them the long way.
+        with contextlib.suppress(ValueError):
+            number = float(value)
+            if math.isfinite(number) and "_" not in value:
+                return number
+    parts = _AROUND.fullmatch(_plain(value))
+    if parts is None:
+        return math.nan if _INFINITE.fullmatch(value.strip()) else None
+    body = _BODIES[decimal].fullmatch(parts["body"].strip())
+    if body is None or (parts["open"] is None) != (parts["close"] is None):
+        return None
+    if parts["before"] and parts["after"] and parts["after"] not in "%‰":
+        return None
+    signs = [sign for sign in (parts["sign"], parts["sign2"], parts["behind"]) if sign]
+    if len(signs) > 1 or (signs and parts["open"]):
+        return None
+    mark = body["mark"] or body["mark2"]
+    whole = body["whole"].replace(mark, "") if mark else body["whole"]
+    # A percentage moves the point, so that 32.9 % is 0.329 to the last digit.
+    power = int((body["power"] or "e0")[1:]) - {"%": 2, "‰": 3}.get(parts["after"], 0)
+    number = float(f"{whole or '0'}.{body['part'] or '0'}e{power}")
+    if not math.isfinite(number):
+        return math.nan
+    return -number if "-" in signs or parts["open"] else number
+
+
+def currency(mark: str) -> str:
+    """One spelling for a currency: € and EUR are the same."""
+    return {"EUR": "€", "USD": "$", "US$": "$", "GBP": "£", "JPY": "¥", "INR": "₹"}.get(
+        mark.upper(), mark
+    )
+
+
+def _plain(value: str) -> str:
+    """One kind of space, minus and apostrophe; no dash for the decimals, as in "12.–"."""
+    return _DASHED.sub("", value.translate(_SAME).strip())
+
+
+def _of_type(value: Any) -> float | None:
+    """Return a cell that came as a number, from a spreadsheet or Parquet."""
+    if isinstance(value, bytes) or not hasattr(value, "__float__"):
+        return None
+    number = float(value)
+    return number if math.isfinite(number) else math.nan
+
+
+def _readings(cell: Any) -> dict[str, float | None]:
+    point = read_number(cell, POINT)
+    if isinstance(cell, str) and point is not None and COMMA not in cell:
+        _, mark, part = cell.partition(POINT)
+        # Without a mark there is nothing to tell; "3.25" is no thousands.
+        if not mark:
+            return {POINT: point, COMMA: point}
+        if part.isdecimal() and len(part) != 3:
+            return {POINT: point, COMMA: None}
+    return {POINT: point, COMMA: read_number(cell, COMMA)}
+
+
+def look_at_numbers(
+    cells: Sequence[Any], counts: Sequence[int], prefer: str | None = None
+) -> NumberColumn:
+    """Decide the convention of a column.
+
+    Parameters
+    ----------
+    cells : sequence
+        Its different values, missing ones left out.
+    counts : sequence of int
+        How often each occurs.
+    prefer : {".", ","}, default=None
+        For a column whose values allow both, such as "1,234" alone: the convention of the
+        other columns of the file. None: the point.
+    """
+    step = max(1, len(cells) // _LOOK)
+    if step > 1:
+        # Words are no numbers: a sample says so, and saves the rest of them the look.
+        sample = look_at_numbers(cells[::step], counts[::step], prefer)
+        if sample.readable < _HOPELESS:
+            return sample
+    both = {POINT: 0, COMMA: 0}
+    only = {POINT: 0, COMMA: 0}
+    either = total = zeros = 0
+    marks: dict[str, int] = {}
+    brackets = False
+    for cell, count in zip(cells, counts, strict=True):
+        total += count
+        readings = _readings(cell)
+        fits = [decimal for decimal, number in readings.items() if number is not None]
+        for decimal in fits:
+            both[decimal] += count
+        if len(fits) == 1:
+            only[fits[0]] += count
+        elif len(fits) == 2:
+            one, other = readings.values()
+            either += count * (one != other and one == one)
+        if isinstance(cell, str) and fits:
+            zeros += count * bool(_LEADING_ZERO.fullmatch(cell.strip()))
+            found = None if _BARE.fullmatch(cell) else _AROUND.fullmatch(_plain(cell))
+            if found is not None:
+                brackets |= found["open"] is not None
+                for mark in (found["before"], found["after"]):
+                    if mark:
+                        marks[mark] = marks.get(mark, 0) + count
+    if only[POINT] != only[COMMA]:
+        decimal, certain = max(only, key=lambda mark: only[mark]), True
+    else:
+        decimal, certain = prefer or POINT, not either
+    return NumberColumn(
+        decimal,
+        both[decimal] / max(total, 1),
+        certain,
+        only[decimal],
+        tuple(sorted(marks, key=lambda mark: -marks[mark])),
+        zeros / max(total, 1),
+        brackets,
+    )
+
+
+# What files write where a number is not known, when it is far from the others.
+_SENTINELS = frozenset(
+    sign * number for number in (99, 999, 9999, 99999, 999999) for sign in (1, -1)
+)
+
+
+def find_sentinel(values: Sequence[float], counts: Sequence[int]) -> tuple[float, int] | None:
+    """Return a number that repeats, is all nines, and lies apart from all others.
+
+    Parameters
+    ----------
+    values : sequence of float
+        The different numbers of a column, increasing.
+    counts : sequence of int
+        How often each occurs.
+
+    Examples
+    --------
+    >>> from shortlist._app._numbers import find_sentinel
+    >>> find_sentinel([-999.0, 3.0, 4.0, 7.0], [5, 2, 1, 1])
+    (-999.0, 5)
+    """
+    if len(values) < 3:
+        return None
+    lowest, highest = values[0], values[-1]
+    if lowest in _SENTINELS and lowest < 0 <= values[1] and counts[0] > 1:
+        return float(lowest), int(counts[0])
+    apart = highest - values[-2] > values[-2] - min(lowest, 0.0)
+    if highest in _SENTINELS and highest > 0 and apart and counts[-1] > 1:
+        return float(highest), int(counts[-1])
+    return None

@@ -1,0 +1,60 @@
+"""Progress on standard error: a bar on a terminal, a line every ten seconds elsewhere."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import click
+
+SECONDS = 10.0
+Progress = Callable[[int, int, str], None]
+
+
+@contextlib.contextmanager
+def progress() -> Iterator[Progress]:
+    """Yield a callback ``(done, total, message)`` that tells whoever watches."""
+    with _bar() if sys.stderr.isatty() else _lines() as show:
+        yield show
+
+
+@contextlib.contextmanager
+def _bar() -> Iterator[Progress]:
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("Comparing models", total=None)
+
+        def show(done: int, total: int, message: str) -> None:
+            bar.update(task, completed=done, total=total, description=message)
+
+        yield show
+
+
+@contextlib.contextmanager
+def _lines() -> Iterator[Progress]:
+    start = time.monotonic()
+    state = ["Comparing models"]
+    over = threading.Event()
+
+    def show(done: int, total: int, message: str) -> None:
+        share = f", {100 * done // total} % done" if total else ""
+        state[0] = f"Comparing models: {message}{share}"
+
+    def tell() -> None:
+        while not over.wait(SECONDS):
+            click.echo(f"{state[0]} ({time.monotonic() - start:.0f} s)", err=True)
+
+    teller = threading.Thread(target=tell, daemon=True)
+    teller.start()
+    try:
+        yield show
+    finally:
+        over.set()
+        teller.join()

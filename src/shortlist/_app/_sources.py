@@ -1,0 +1,332 @@
+"""The formats that tables come in: each tells names, counts rows and yields frames."""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import re
+import zipfile
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Bytes of text, and rows of Parquet, that are in memory at a time.
+BLOCK_BYTES = 4 << 20
+BLOCK_ROWS = 20_000
+_DELIMITERS = ",;\t|"
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+
+class UnreadableError(ValueError):
+    """What is wrong with a file, to follow its name in a sentence."""
+
+
+class Source(Protocol):
+    """A file of rows.
+
+    Attributes
+    ----------
+    notes : list of str
+        What was chosen while reading.
+    delimiter : str or None
+        What separates cells, in text.
+    """
+
+    notes: list[str]
+    delimiter: str | None
+
+    def names(self) -> list[str]:
+        """Names of the columns."""
+
+    def count(self) -> int:
+        """Count the rows."""
+
+    def columns_of(self, place: int) -> Iterator[list[Any]]:
+        """Yield the cells of the column at a place, block by block."""
+
+    def frames(self) -> Iterator[pd.DataFrame]:
+        """Yield the rows in blocks."""
+
+    def explain(self, text: str) -> str:
+        """Say what an error of the reader means."""
+
+
+class TextSource:
+    """CSV and TSV, plain or compressed.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    encoding : str
+        Of its characters, unless it begins with a byte order mark.
+    """
+
+    def __init__(self, path: str, encoding: str) -> None:
+        self.path = path
+        self.notes: list[str] = []
+        with self._stream() as stream:
+            start = stream.read(1 << 16)
+        self.encoding = next((found for mark, found in _MARKS if start.startswith(mark)), encoding)
+        text = start.decode(self.encoding, "ignore").lstrip("\ufeff")
+        # Excel writes and obeys a first line that names the separator.
+        named = re.match(r'"?sep=(.)"?\r?\n', text, re.IGNORECASE)
+        self._skip = 1 if named else 0
+        self.delimiter: str | None = named[1] if named else self._find_delimiter(text)
+
+    def _find_delimiter(self, text: str) -> str:
+        if re.search(r"\.tsv(\.\w+)?$", self.path.lower()):
+            return "\t"
+        first = re.split(r"[\r\n]", re.sub(r'"[^"]*"', "", text.lstrip("\r\n")), maxsplit=1)[0]
+        return max(_DELIMITERS, key=first.count)
+
+    @contextlib.contextmanager
+    def _stream(self) -> Iterator[Any]:
+        """Open the bytes of the text, whatever they are packed in."""
+        import pyarrow as pa
+
+        with open(self.path, "rb") as file:
+            start = file.read(6)
+        if start.startswith(b"PK\x03\x04"):
+            with zipfile.ZipFile(self.path) as archive, archive.open(_only(archive)) as file:
+                yield file
+        elif start.startswith(b"\xfd7zXZ"):
+            import lzma
+
+            with lzma.open(self.path) as file:
+                yield file
+        else:
+            known = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd"}
+            packed = next((way for mark, way in known.items() if start.startswith(mark)), None)
+            with pa.input_stream(self.path, compression=packed) as stream:
+                yield stream
+
+    @contextlib.contextmanager
+    def _reader(self, types: dict[str, Any] | None = None, only: list[str] | None = None) -> Any:
+        import pyarrow.csv as pa_csv
+
+        with self._stream() as stream:
+            yield pa_csv.open_csv(
+                stream,
+                pa_csv.ReadOptions(
+                    # One thread: then errors name the row.
+                    use_threads=False,
+                    block_size=BLOCK_BYTES,
+                    encoding=self.encoding,
+                    skip_rows=self._skip,
+                ),
+                pa_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
+                pa_csv.ConvertOptions(
+                    column_types=types, strings_can_be_null=False, include_columns=only
+                ),
+            )
+
+    def names(self) -> list[str]:
+        """Names in the first line."""
+        with self._reader() as reader:
+            return list(reader.schema.names)
+
+    def _batches(self, place: int | None = None) -> Iterator[Any]:
+        import pyarrow as pa
+
+        names = self.names()
+        only = None if place is None else [names[place]]
+        with self._reader({name: pa.string() for name in names}, only) as reader:
+            yield from reader
+
+    def count(self) -> int:
+        """Count the rows, to the end of the file."""
+        return sum(batch.num_rows for batch in self._batches())
+
+    def columns_of(self, place: int) -> Iterator[list[Any]]:
+        """Yield the cells of one column."""
+        for batch in self._batches(place):
+            yield batch.column(0).to_pylist()
+
+    def frames(self) -> Iterator[pd.DataFrame]:
+        """Yield the rows as text."""
+        for batch in self._batches():
+            yield batch.to_pandas()
+
+    def explain(self, text: str) -> str:
+        """Say what is wrong with the text."""
+        if "Empty CSV" in text:
+            return "is empty: a line of names and rows are needed."
+        if "straddling" in text:
+            text = f"a row is longer than {BLOCK_BYTES >> 20} MB; perhaps a quote is never closed"
+        text = re.sub(r"^CSV (parse|conversion) error: ", "", text)
+        return f"is not a well-formed CSV file: {text[:300]}."
+
+
+def _only(archive: zipfile.ZipFile) -> str:
+    files = [name for name in archive.namelist() if not name.endswith("/")]
+    files = [name for name in files if not name.startswith("__MACOSX/")]
+    if len(files) != 1:
+        raise UnreadableError(
+            f"is an archive of {len(files)} files; unpack it and pass the one with the rows."
+        )
+    return files[0]
+
+
+class ArrowSource:
+    """Parquet and Feather.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    kind : {"Parquet", "Feather"}
+        Its format.
+    """
+
+    delimiter: str | None = None
+
+    def __init__(self, path: str, kind: str) -> None:
+        self.path = path
+        self.kind = kind
+        self.notes: list[str] = []
+
+    def _file(self) -> Any:
+        if self.kind == "Parquet":
+            import pyarrow.parquet as pq
+
+            return pq.ParquetFile(self.path)
+        import pyarrow as pa
+
+        return pa.ipc.open_file(pa.memory_map(self.path))
+
+    def names(self) -> list[str]:
+        """Names of the columns, an index of pandas among them."""
+        file = self._file()
+        return list(file.schema_arrow.names if self.kind == "Parquet" else file.schema.names)
+
+    def count(self) -> int:
+        """Count the rows."""
+        file = self._file()
+        if self.kind == "Parquet":
+            return int(file.metadata.num_rows)
+        return sum(file.get_batch(i).num_rows for i in range(file.num_record_batches))
+
+    def _batches(self) -> Iterator[Any]:
+        file = self._file()
+        if self.kind == "Parquet":
+            yield from file.iter_batches(BLOCK_ROWS)
+            return
+        for number in range(file.num_record_batches):
+            batch = file.get_batch(number)
+            for start in range(0, batch.num_rows, BLOCK_ROWS):
+                yield batch.slice(start, BLOCK_ROWS)
+
+    def columns_of(self, place: int) -> Iterator[list[Any]]:
+        """Yield the cells of one column."""
+        for batch in self._batches():
+            yield batch.column(place).to_pylist()
+
+    def frames(self) -> Iterator[pd.DataFrame]:
+        """Yield the rows in their types."""
+        for batch in self._batches():
+            # Without pandas' own notes in the file, which turn columns into an index; whole
+            # numbers stay whole where some are missing.
+            yield batch.to_pandas(ignore_metadata=True, integer_object_nulls=True)
+
+    def explain(self, text: str) -> str:
+        """Say what is wrong with the file."""
+        return f"is not a well-formed {self.kind} file: {text[:300]}."
+
+
+class SheetSource:
+    """The first sheet of an .xlsx spreadsheet: names in the first row that holds something.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    """
+
+    delimiter: str | None = None
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.notes: list[str] = []
+
+    @staticmethod
+    def recognises(path: str) -> bool:
+        """Whether an archive is a spreadsheet."""
+        try:
+            with zipfile.ZipFile(path) as archive:
+                return "[Content_Types].xml" in archive.namelist()
+        except zipfile.BadZipFile:
+            raise UnreadableError("is a damaged archive or spreadsheet.") from None
+
+    @cached_property
+    def _rows(self) -> list[tuple[Any, ...]]:
+        try:
+            import openpyxl
+
+            book = openpyxl.load_workbook(self.path, read_only=True, data_only=True)
+            sheets = book.worksheets
+            if not sheets:
+                raise UnreadableError("has no sheet with rows.")
+            sheets[0].reset_dimensions()
+            rows = [
+                tuple(row)
+                for row in sheets[0].iter_rows(values_only=True)
+                if any(cell is not None for cell in row)
+            ]
+            book.close()
+        except (ModuleNotFoundError, UnreadableError, MemoryError):
+            raise
+        except Exception as error:
+            # Damaged spreadsheets break the reader in many ways.
+            raise UnreadableError(
+                f"cannot be read as a spreadsheet ({type(error).__name__}); "
+                "open and save it again, or save it as CSV."
+            ) from None
+        if len(sheets) > 1:
+            self.notes.append(f"of {len(sheets)} sheets the first is read, {sheets[0].title!r}.")
+        if not rows:
+            raise UnreadableError("is empty: a row of names and rows are needed.")
+        width = max(len(row) - _blanks_behind(row) for row in rows)
+        return [(*row[:width], *[None] * (width - len(row))) for row in rows]
+
+    def names(self) -> list[str]:
+        """Names in the first row."""
+        return ["" if cell is None else str(cell).strip() for cell in self._rows[0]]
+
+    def count(self) -> int:
+        """Count the rows."""
+        return len(self._rows) - 1
+
+    def columns_of(self, place: int) -> Iterator[list[Any]]:
+        """Yield the cells of one column."""
+        yield [row[place] for row in self._rows[1:]]
+
+    def frames(self) -> Iterator[pd.DataFrame]:
+        """Yield the rows, cells in the types of the spreadsheet."""
+        import pandas as pd
+
+        for start in range(1, len(self._rows), BLOCK_ROWS):
+            yield pd.DataFrame(self._rows[start : start + BLOCK_ROWS], dtype=object)
+
+    def explain(self, text: str) -> str:
+        """Say what is wrong with the file."""
+        return f"cannot be read as a spreadsheet: {text[:300]}."
+
+
+def _blanks_behind(row: tuple[Any, ...]) -> int:
+    count = 0
+    for cell in reversed(row):
+        if cell is not None:
+            break
+        count += 1
+    return count
+
+
+__all__ = ["ArrowSource", "SheetSource", "Source", "TextSource", "UnreadableError"]

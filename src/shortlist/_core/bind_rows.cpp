@@ -1,0 +1,183 @@
+// Python access to products with rows and to rows of kernel matrices.
+#include <vector>
+
+#include "arrays.hpp"
+#include "bindings.hpp"
+#include "gaussian.hpp"
+#include "interrupt.hpp"
+#include "kernel_rows.hpp"
+#include "rows.hpp"
+
+namespace shortlist {
+
+namespace {
+
+template <typename V, typename I>
+void bind_csr(nb::module_& m) {
+  m.def(
+      "check_csr",
+      [](In<I> start, In<I> column, In<V> value, std::size_t n_columns) {
+        const auto x = csr(start, column, value, n_columns);
+        nb::gil_scoped_release release;
+        x.check(0, x.n_rows);
+      },
+      "start"_in, "column"_in, "value"_in, "n_columns"_a);
+  m.def(
+      "csr_scores",
+      [](In<I> start, In<I> column, In<V> value, In<double> w, Out<double> out,
+         std::size_t checked) {
+        const auto x = csr(start, column, value, w.shape(0));
+        check_size("out", out, x.n_rows);
+        nb::gil_scoped_release release;
+        if (checked && checked <= x.n_columns) return csr_scores<true>(x, w.data(), out.data());
+        csr_scores<false>(x, w.data(), out.data());
+      },
+      "start"_in, "column"_in, "value"_in, "w"_a, "out"_out, "checked"_a = 0);
+  m.def(
+      "csr_combine",
+      [](In<I> start, In<I> column, In<V> value, In<double> v, Out<double> out,
+         std::size_t checked) {
+        const auto x = csr(start, column, value, out.shape(0));
+        check_size("v", v, x.n_rows);
+        nb::gil_scoped_release release;
+        if (checked && checked <= x.n_columns) return csr_combine<true>(x, v.data(), out.data());
+        csr_combine<false>(x, v.data(), out.data());
+      },
+      "start"_in, "column"_in, "value"_in, "v"_a, "out"_out, "checked"_a = 0);
+  m.def(
+      "csr_gram",
+      [](In<I> start, In<I> column, In<V> value, In<double> v, OutMatrix<double> out) {
+        const auto x = csr(start, column, value, out.shape(1));
+        check_size("v", v, x.n_rows);
+        check_shape("out", out, x.n_columns, x.n_columns);
+        nb::gil_scoped_release release;
+        csr_gram(x, v.data(), out.data());
+      },
+      "start"_in, "column"_in, "value"_in, "v"_a, "out"_out);
+}
+
+void bind_dense(nb::module_& m) {
+  m.def(
+      "dense_scores",
+      [](InMatrix<float> rows, In<double> w, Out<double> out) {
+        const std::size_t d = rows.shape(1);
+        check_size("w", w, d);
+        check_size("out", out, rows.shape(0));
+        nb::gil_scoped_release release;
+        Watch().parts(rows.shape(0), d, [&](std::size_t first, std::size_t last) {
+          dense_scores(rows.data() + first * d, last - first, d, w.data(), out.data() + first);
+        });
+      },
+      "rows"_in, "w"_a, "out"_out);
+  m.def(
+      "dense_combine",
+      [](InMatrix<float> rows, In<double> v, Out<double> out) {
+        const std::size_t n = rows.shape(0), d = rows.shape(1);
+        check_size("v", v, n);
+        check_size("out", out, d);
+        nb::gil_scoped_release release;
+        std::vector<double> part(d);
+        // Whole groups of rows: a part must not change the order of the sums.
+        Watch().parts((n + kCombined - 1) / kCombined, kCombined * d,
+                      [&](std::size_t first, std::size_t last) {
+                        const std::size_t from = first * kCombined;
+                        const std::size_t count = std::min(n, last * kCombined) - from;
+                        dense_combine(rows.data() + from * d, count, d, v.data() + from,
+                                      part.data(), out.data());
+                      });
+      },
+      "rows"_in, "v"_a, "out"_out);
+}
+
+// Kernel entries are never converted: a silent copy to float32 would cost digits.
+template <typename T>
+void bind_kernel_rows(nb::module_& m) {
+  m.def(
+      "add_rows",
+      [](InMatrix<T> rows, Index slots, In<double> coefficients, Out<double> out) {
+        check_index("slots", slots, rows.shape(0));
+        check_size("coefficients", coefficients, slots.shape(0));
+        if (out.shape(0) > rows.shape(1)) check_size("out", out, rows.shape(1));
+        nb::gil_scoped_release release;
+        add_rows(rows.data(), rows.shape(1), slots.data(), coefficients.data(), slots.shape(0),
+                 out.data(), out.shape(0));
+      },
+      "rows"_in, "slots"_in, "coefficients"_a, "out"_out);
+  m.def(
+      "gather",
+      [](InMatrix<T> source, Index rows, Index columns, OutMatrix<T> out, Index to_rows,
+         Index to_columns) {
+        check_index("rows", rows, source.shape(0));
+        check_index("columns", columns, source.shape(1));
+        check_size("to_rows", to_rows, rows.shape(0));
+        check_size("to_columns", to_columns, columns.shape(0));
+        check_index("to_rows", to_rows, out.shape(0));
+        check_index("to_columns", to_columns, out.shape(1));
+        nb::gil_scoped_release release;
+        gather(source.data(), source.shape(1), rows.data(), rows.shape(0), columns.data(),
+               columns.shape(0), out.data(), out.shape(1), to_rows.data(), to_columns.data());
+      },
+      "source"_in, "rows"_in, "columns"_in, "out"_out, "to_rows"_in, "to_columns"_in);
+  m.def(
+      "mirror",
+      [](InMatrix<T> block, OutMatrix<T> out, Index rows, Index columns) {
+        check_shape("block", block, rows.shape(0), columns.shape(0));
+        check_shape("out", out, out.shape(0), out.shape(0));
+        check_index("rows", rows, out.shape(0));
+        check_index("columns", columns, out.shape(0));
+        nb::gil_scoped_release release;
+        mirror(block.data(), rows.data(), rows.shape(0), columns.data(), columns.shape(0),
+               out.data(), out.shape(1));
+      },
+      "block"_in, "out"_out, "rows"_in, "columns"_in);
+}
+
+void bind_gaussian(nb::module_& m) {
+  m.def(
+      "centred_rows",
+      [](InMatrix<float> X, Index rows, In<float> centre, OutMatrix<float> out) {
+        const std::size_t d = X.shape(1);
+        check_index("rows", rows, X.shape(0));
+        check_size("centre", centre, d);
+        check_shape("out", out, rows.shape(0), d);
+        nb::gil_scoped_release release;
+        centred_rows(X.data(), d, rows.data(), rows.shape(0), centre.data(), out.data());
+      },
+      "X"_in, "rows"_in, "centre"_in, "out"_out);
+  m.def(
+      "gaussian_entries",
+      [](InMatrix<float> inner, In<float> row_squares, In<float> column_squares,
+         OutMatrix<float> out, Index slots, std::size_t start) {
+        const std::size_t n_rows = inner.shape(0), n = inner.shape(1);
+        check_size("row_squares", row_squares, n_rows);
+        check_size("column_squares", column_squares, n);
+        check_size("slots", slots, n_rows);
+        check_index("slots", slots, out.shape(0));
+        if (start > out.shape(1) || n > out.shape(1) - start)
+          refuse("start must leave room in out for the columns of inner");
+        nb::gil_scoped_release release;
+        Watch watch;
+        for (std::size_t i = 0; i < n_rows; ++i) {
+          float* to = out.data() + static_cast<std::size_t>(slots.data()[i]) * out.shape(1);
+          gaussian_row(inner.data() + i * n, row_squares.data()[i], column_squares.data(), n,
+                       to + start);
+          watch.count(4 * n);
+        }
+      },
+      "inner"_in, "row_squares"_in, "column_squares"_in, "out"_out, "slots"_in, "start"_a);
+}
+
+}  // namespace
+
+void bind_rows(nb::module_& m) {
+  bind_csr<double, std::int32_t>(m);
+  bind_csr<double, std::int64_t>(m);
+  bind_csr<float, std::int32_t>(m);
+  bind_csr<float, std::int64_t>(m);
+  bind_dense(m);
+  bind_kernel_rows<float>(m);
+  bind_kernel_rows<double>(m);
+  bind_gaussian(m);
+}
+
+}  // namespace shortlist

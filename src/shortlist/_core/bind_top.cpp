@@ -1,0 +1,143 @@
+// Python access to the loops of the threshold problems.
+#include <nanobind/stl/optional.h>
+
+#include <optional>
+
+#include "arrays.hpp"
+#include "bindings.hpp"
+#include "cells.hpp"
+#include "interrupt.hpp"
+#include "projections.hpp"
+#include "smo.hpp"
+
+namespace shortlist {
+
+namespace {
+
+// The numbers that pair steps keep, read at the start and written at the end, also of a run
+// that was interrupted: [norm2, m, total, bb, bf, scaled, violation].
+template <typename T>
+class PairState {
+ public:
+  static constexpr std::size_t kSize = 7;
+
+  PairState(double* state, PairProblem<T>& problem, PairSolver<T>& solver)
+      : state_(state), problem_(problem), solver_(solver) {
+    problem.norm2 = state[0];
+    problem.m = state[1];
+    problem.total = state[2];
+    problem.bb = state[3];
+    solver.bf = state[4];
+  }
+  ~PairState() {
+    state_[0] = problem_.norm2;
+    state_[1] = problem_.m;
+    state_[2] = problem_.total;
+    state_[3] = problem_.bb;
+    state_[4] = solver_.bf;
+    state_[5] = problem_.scaled;
+    state_[6] = solver_.violation;
+  }
+
+ private:
+  double* state_;
+  PairProblem<T>& problem_;
+  PairSolver<T>& solver_;
+};
+
+template <typename T>
+void bind_pair_steps(nb::module_& m) {
+  m.def(
+      "pair_steps",
+      [](InMatrix<T> gram, Out<double> alpha, In<double> ridge, In<double> upper,
+         Out<double> beta, In<double> omega, Out<double> f, Out<double> f_beta,
+         Out<double> state, int mode, double lin, double price, double eps,
+         std::int64_t max_steps, std::uint64_t seed) -> std::int64_t {
+        const std::size_t n = f.shape(0), n_alpha = alpha.shape(0), n_beta = beta.shape(0);
+        if (gram.shape(0) < n || gram.shape(1) < n) check_shape("gram", gram, n, n);
+        if (n_alpha > n) check_size("alpha", alpha, n);
+        if (n_beta > n) check_size("beta", beta, n);
+        check_size("ridge", ridge, n_alpha);
+        check_size("upper", upper, n_alpha);
+        check_size("omega", omega, n_beta);
+        check_size("f_beta", f_beta, n);
+        check_size("state", state, PairState<T>::kSize);
+        if (mode < static_cast<int>(Cap::open) || mode > static_cast<int>(Cap::priced))
+          refuse("mode must be 0, 1, 2 or 3, got " + std::to_string(mode));
+        if (n_alpha + n_beta == 0) return 0;
+        nb::gil_scoped_release release;
+        PairProblem<T> problem{gram.data(),  gram.shape(1), n, n_alpha, n - n_beta,
+                               alpha.data(), ridge.data(),  upper.data(),
+                               beta.data(),  omega.data(),  f.data(),
+                               f_beta.data(), static_cast<Cap>(mode), lin, price};
+        PairSolver<T> solver(problem);
+        const PairState<T> keep(state.data(), problem, solver);
+        if (seed) {
+          solver.run_random(max_steps, seed);
+        } else {
+          solver.run(eps, max_steps);
+        }
+        return solver.steps;
+      },
+      "gram"_in, "alpha"_out, "ridge"_a, "upper"_a, "beta"_out, "omega"_a, "f"_out,
+      "f_beta"_out, "state"_out, "mode"_a, "lin"_a, "price"_a, "eps"_a, "max_steps"_a,
+      "seed"_a = 0);
+}
+
+}  // namespace
+
+void bind_top(nb::module_& m) {
+  bind_pair_steps<float>(m);
+  bind_pair_steps<double>(m);
+  m.def(
+      "cell_moments",
+      [](In<double> scores, std::optional<In<double>> weight, In<double> edges,
+         OutMatrix<double> out) {
+        const std::size_t n_cells = out.shape(1);
+        check_shape("out", out, 4, n_cells);
+        check_some("out", n_cells);
+        check_size("edges", edges, n_cells + 1);
+        if (weight) check_size("weight", *weight, scores.shape(0));
+        nb::gil_scoped_release release;
+        Watch().parts(scores.shape(0), 8, [&](std::size_t first, std::size_t last) {
+          cell_moments(scores.data() + first, weight ? weight->data() + first : nullptr,
+                       last - first, edges.data(), n_cells, out.data());
+        });
+      },
+      "scores"_in, "weight"_in.none(), "edges"_a, "out"_out);
+  m.def(
+      "drop",
+      [](Out<double> values, Index skipped) {
+        check_index("skipped", skipped, values.shape(0));
+        for (std::size_t k = 1; k < skipped.shape(0); ++k) {
+          if (skipped.data()[k] <= skipped.data()[k - 1]) refuse("skipped must rise");
+        }
+        nb::gil_scoped_release release;
+        drop(values.data(), values.shape(0), skipped.data(), skipped.shape(0));
+      },
+      "values"_out, "skipped"_in);
+  m.def(
+      "project_balanced",
+      [](In<double> a, std::optional<In<double>> upper, In<double> b,
+         std::optional<In<double>> cap, Out<double> alpha, Out<double> beta) {
+        const std::size_t n_a = a.shape(0), n_b = b.shape(0);
+        check_some("a", n_a);
+        check_some("b", n_b);
+        if (upper) check_size("upper", *upper, n_a);
+        if (cap) check_size("cap", *cap, n_b);
+        check_size("alpha", alpha, n_a);
+        check_size("beta", beta, n_b);
+        // Breakpoints are compared: a NaN among them has no place.
+        check_numbers("a", a.data(), n_a);
+        check_numbers("b", b.data(), n_b);
+        if (upper) check_numbers("upper", upper->data(), n_a);
+        if (cap) check_numbers("cap", cap->data(), n_b);
+        nb::gil_scoped_release release;
+        BalancedProjection(a.data(), upper ? upper->data() : nullptr, n_a, b.data(),
+                           cap ? cap->data() : nullptr, n_b)
+            .run(alpha.data(), beta.data());
+      },
+      "a"_a, "upper"_a.none(), "b"_a, "cap"_a.none(), "alpha"_out, "beta"_out);
+}
+
+}  // namespace shortlist

@@ -1,0 +1,64 @@
+// Rows of a kernel matrix: sums of them, and parts copied from one matrix to another.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "interrupt.hpp"
+
+namespace shortlist {
+
+// out += sum of the chosen rows times their coefficients, in double; blocked so that
+// the output stays in the first-level cache.
+template <typename T>
+void add_rows(const T* rows, std::size_t stride, const std::int64_t* slots,
+              const double* coefficients, std::size_t count, double* out, std::size_t length) {
+  constexpr std::size_t kBlock = 2048;
+  Watch watch;
+  for (std::size_t start = 0; start < length; start += kBlock) {
+    const std::size_t end = std::min(length, start + kBlock);
+    for (std::size_t k = 0; k < count; ++k) {
+      const T* row = rows + static_cast<std::size_t>(slots[k]) * stride;
+      const double c = coefficients[k];
+      for (std::size_t j = start; j < end; ++j) out[j] += c * static_cast<double>(row[j]);
+      watch.count(end - start);
+    }
+  }
+}
+
+// out[to_rows, to_columns] = source[rows, columns]
+template <typename T>
+void gather(const T* source, std::size_t stride, const std::int64_t* rows, std::size_t n_rows,
+            const std::int64_t* columns, std::size_t n_columns, T* out, std::size_t out_stride,
+            const std::int64_t* to_rows, const std::int64_t* to_columns) {
+  Watch watch;
+  for (std::size_t i = 0; i < n_rows; ++i) {
+    const T* from = source + static_cast<std::size_t>(rows[i]) * stride;
+    T* to = out + static_cast<std::size_t>(to_rows[i]) * out_stride;
+    for (std::size_t j = 0; j < n_columns; ++j) to[to_columns[j]] = from[columns[j]];
+    watch.count(n_columns);
+  }
+}
+
+// out[rows, columns] = block and out[columns, rows] = block^T, in tiles that suit the cache.
+template <typename T>
+void mirror(const T* block, const std::int64_t* rows, std::size_t n_rows,
+            const std::int64_t* columns, std::size_t n_columns, T* out, std::size_t stride) {
+  constexpr std::size_t kTile = 32;
+  Watch watch;
+  for (std::size_t i = 0; i < n_rows; i += kTile) {
+    const std::size_t stop = std::min(n_rows, i + kTile);
+    for (std::size_t k = i; k < stop; ++k) {
+      T* to = out + static_cast<std::size_t>(rows[k]) * stride;
+      for (std::size_t j = 0; j < n_columns; ++j) to[columns[j]] = block[k * n_columns + j];
+    }
+    for (std::size_t j = 0; j < n_columns; ++j) {
+      T* to = out + static_cast<std::size_t>(columns[j]) * stride;
+      for (std::size_t k = i; k < stop; ++k) to[rows[k]] = block[k * n_columns + j];
+    }
+    watch.count(2 * kTile * n_columns);
+  }
+}
+
+}  // namespace shortlist

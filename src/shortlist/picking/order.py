@@ -1,0 +1,82 @@
+"""From what the user ordered to checked terms, and the folds that belong to them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .history import Candidates, Folds, History, as_table
+from .terms import Reader, Terms, read_terms
+from .times import time_splits
+
+
+def read_order(X: Any, candidates: Any, sample_weight: Any, **said: Any) -> tuple[Any, Any, Terms]:
+    """Return history and candidates without ids and times, and the terms of their rows.
+
+    Rows of the history that weigh nothing are left out of the terms, as they will be of the
+    history.
+    """
+    X = as_table(X, "X")
+    if not callable(candidates):
+        candidates = as_table(candidates, "candidates")
+    n_candidates = Candidates(candidates, X).n_rows
+    reader = Reader(X, candidates, int(X.shape[0]), n_candidates)
+    terms = read_terms(reader, **said)
+    if reader.dropped:
+        X = X[[name for name in X.columns if name not in reader.dropped]]
+        candidates = candidates[[name for name in candidates.columns if name not in reader.dropped]]
+    if sample_weight is not None:
+        used = np.flatnonzero(np.asarray(sample_weight) > 0)
+        time = None if terms.time is None else terms.time[used]
+        terms = replace(terms, history=terms.history.take(used), time=time)
+    return X, candidates, terms
+
+
+def time_folds(
+    terms: Terms, history: History, only_new: bool
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return the windows of the history that are tested."""
+    assert terms.time is not None
+    group = None
+    if history.groups is not None:
+        group = np.unique(history.groups, return_inverse=True)[1]
+    splits = time_splits(
+        terms.time,
+        history.positive,
+        terms.window,
+        terms.delay,
+        group=group,
+        only_new=only_new,
+    )
+    if not splits:
+        raise ValueError(
+            "time leaves no window to test: before each there must be labelled rows of both "
+            "classes that are older than the delay. Use a longer history or a shorter delay."
+        )
+    return splits
+
+
+def windows_in_words(folds: Folds, terms: Terms) -> str:
+    """Say which windows were tested."""
+    wait = "" if not terms.delay else f", labels known after {span(terms.delay, terms.calendar)}"
+    length = span(terms.window, terms.calendar)
+    return f"{len(folds.splits)} windows of {length}, each after what was learned from{wait}"
+
+
+def span(length: float, calendar: bool) -> str:
+    """Write a length of time.
+
+    Examples
+    --------
+    >>> from shortlist.picking.order import span
+    >>> span(604800.0, True), span(5.0, False)
+    ('7 days', '5')
+    """
+    if not calendar:
+        return f"{length:g}"
+    for unit, name in ((86_400.0, "days"), (3600.0, "hours"), (60.0, "minutes")):
+        if length >= 2 * unit:
+            return f"{length / unit:.3g} {name}"
+    return f"{length:.3g} seconds"

@@ -1,0 +1,210 @@
+r"""What a list will bring, from lists that could have been made before.
+
+The history's held-out rows stand for where candidates come from. A *replay* draws as many of
+them as there are candidates, lets the same rule choose the list by the same gains, and counts
+what the list would have brought. Drawn from a history that was itself redrawn each time, the
+replays spread as the truth may: by the luck of these candidates and by what a short history
+leaves open.
+
+Only rows that could get on the list are written out: a row that is drawn a hundred times
+fills at most k places, and of a cell of the groupings only the best 2 k rows matter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from .selection import Rule, select
+
+_REPLAYS = 400
+
+
+@dataclass(frozen=True)
+class Records:
+    """Held-out rows of the history, as the rule sees them.
+
+    Attributes
+    ----------
+    gain : ndarray
+        Expected gain of each row, by models that had not seen it: what ranks them.
+    outcome : ndarray
+        What each row brought, in the unit of the gain.
+    hit : ndarray
+        What each row counts as a hit.
+    weight : ndarray
+        How often each stands for a candidate.
+    rule : Rule
+        Entities and groups of these rows, and the budget of the candidates.
+    kept : float
+        Share of an entity's rows that a draw keeps: candidates may hold fewer of each.
+    """
+
+    gain: np.ndarray
+    outcome: np.ndarray
+    hit: np.ndarray
+    weight: np.ndarray
+    rule: Rule
+    kept: float = 1.0
+
+    def ranked_by(self, gain: np.ndarray) -> Records:
+        """Return the same rows in another order."""
+        return replace(self, gain=gain)
+
+
+@dataclass(frozen=True)
+class Replays:
+    """What each replayed list brought."""
+
+    outcome: np.ndarray
+    hits: np.ndarray
+    length: np.ndarray
+    largest: np.ndarray
+
+    def interval(self, values: np.ndarray, confidence: float = 0.9) -> tuple[float, float, float]:
+        """Mean and central interval of some of these figures."""
+        tail = 50.0 * (1.0 - confidence)
+        low, high = np.percentile(values, [tail, 100.0 - tail])
+        return float(values.mean()), float(low), float(high)
+
+    @property
+    def one_row_carries_it(self) -> bool:
+        """Whether the best row of a list usually brings more than half of its sum."""
+        total = np.maximum(self.outcome, np.finfo(float).tiny)
+        return bool(np.median(self.largest / total) > 0.5)
+
+
+def replay(
+    records: Records,
+    cells: np.ndarray | None,
+    n_candidates: int,
+    seed: int,
+    replays: int = _REPLAYS,
+) -> Replays:
+    """Replay the list.
+
+    Parameters
+    ----------
+    records : Records
+        Held-out rows.
+    cells : ndarray or None
+        How many candidates lie in each cell of the rule's groupings (see :func:`cells_of`),
+        where that is known; draws then keep these numbers.
+    n_candidates : int
+        Candidates, or entities among them where the list takes one row of each.
+    seed : int
+        Of the draws.
+    replays : int
+        How many lists are made.
+
+    Returns
+    -------
+    Replays
+        What they brought.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shortlist.picking.replay import Records, replay
+    >>> from shortlist.picking.selection import Rule
+    >>> hit = np.arange(1000) < 100
+    >>> records = Records(hit * 1.0, hit * 5.0, hit * 1.0, np.ones(1000), Rule(k=20))
+    >>> replays = replay(records, None, 500, seed=0)
+    >>> float(replays.outcome.mean()), float(replays.hits.mean())
+    (100.0, 20.0)
+    """
+    rng = np.random.default_rng(seed)
+    pool = _Pool(records)
+    found = np.empty((4, replays))
+    for number in range(replays):
+        if records.kept < 1.0:
+            pool = _Pool(records, rng.random(len(records.gain)) < records.kept)
+        rows, entity = pool.draw(rng, cells, n_candidates)
+        rule = replace(records.rule.take(rows), entity=entity)
+        rule = _possible(rule)
+        chosen = rows[select(records.gain[rows], rule)]
+        outcome = records.outcome[chosen]
+        found[:, number] = (
+            outcome.sum(),
+            records.hit[chosen].sum(),
+            len(chosen),
+            outcome.max(initial=0.0),
+        )
+    return Replays(*found)
+
+
+def cells_of(rule: Rule, n_rows: int) -> tuple[np.ndarray, int]:
+    """Return the cell of the groupings that each row lies in, and how many cells there are."""
+    if not rule.limits:
+        return np.zeros(n_rows, dtype=np.intp), 1
+    shape = tuple(len(limit.labels) for limit in rule.limits)
+    cell = np.ravel_multi_index(tuple(limit.group for limit in rule.limits), shape)
+    return cell, int(np.prod(shape))
+
+
+class _Pool:
+    """Held-out rows in the order of their gains, ready to be drawn from."""
+
+    def __init__(self, records: Records, kept: np.ndarray | None = None) -> None:
+        n = len(records.gain)
+        order = np.lexsort((np.arange(n), -records.gain))
+        order = order if kept is None or not kept.any() else order[kept[order]]
+        cell, self.n_cells = cells_of(records.rule, n)
+        entity = records.rule.entity
+        if entity is not None:
+            # Of an entity's rows in one cell only the best can be on the list.
+            _, first = np.unique(np.stack([cell[order], entity[order]]), axis=1, return_index=True)
+            order = order[np.sort(first)]
+        self.rows = order
+        self.cell = cell[order]
+        self.k = records.rule.k
+        self.entities = entity is not None
+        if entity is None:
+            self.unit = np.arange(len(order))
+            weight = records.weight[order]
+        else:
+            _, self.unit = np.unique(entity[order], return_inverse=True)
+            weight = np.ones(int(self.unit.max()) + 1)
+        self.share = weight / weight.sum()
+
+    def draw(
+        self, rng: np.random.Generator, cells: np.ndarray | None, n_candidates: int
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return rows that could get on the list, and their entities."""
+        # A history that was drawn anew: Bayesian bootstrap.
+        share = self.share * rng.standard_exponential(len(self.share))
+        share /= share.sum()
+        if cells is None or self.entities:
+            count = rng.multinomial(n_candidates, share)
+        else:
+            count = np.zeros(len(share), dtype=np.int64)
+            for c in np.flatnonzero(cells):
+                inside = self.cell == c
+                # A cell that the history does not know is like all of it.
+                mass = share * inside if inside.any() else share
+                count += rng.multinomial(int(cells[c]), mass / mass.sum())
+        copies = np.minimum(count, self.k)[self.unit]
+        ahead = np.zeros(len(copies), dtype=np.int64)
+        for number in range(self.n_cells):
+            inside = np.flatnonzero(self.cell == number)
+            ahead[inside] = np.cumsum(copies[inside]) - copies[inside]
+        copies = np.clip(2 * self.k - ahead, 0, copies)
+        rows = np.repeat(self.rows, copies)
+        if not self.entities:
+            return rows, None
+        start = np.repeat(np.cumsum(copies) - copies, copies)
+        copy = np.arange(len(rows)) - start
+        return rows, np.repeat(self.unit, copies) * (self.k + 1) + copy
+
+
+def _possible(rule: Rule) -> Rule:
+    """Lower the least of groups that this draw cannot meet."""
+    limits = []
+    for limit in rule.limits:
+        there = np.bincount(limit.group, minlength=len(limit.labels))
+        if rule.entity is not None:
+            pairs = np.unique(np.stack([limit.group, rule.entity]), axis=1)
+            there = np.bincount(pairs[0], minlength=len(limit.labels))
+        limits.append(replace(limit, least=np.minimum(limit.least, there)))
+    return replace(rule, limits=tuple(limits))

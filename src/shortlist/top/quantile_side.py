@@ -1,0 +1,229 @@
+r"""A surrogate quantile in the interior point.
+
+The threshold :math:`t` of :class:`~shortlist.top.thresholds.SurrogateQuantile` is
+the least with slacks :math:`\zeta` of bounded sum: with :math:`q = t - 1/\theta` and
+:math:`p = 1, 2` the power of the surrogate,
+
+.. math:: z_j = q + \zeta_j - w \cdot x_j \ge 0, \qquad
+          v = M / \theta^p - \sum_j \omega_j \zeta_j^p \ge 0.
+
+The multiplier of the second constraint is the level :math:`m`, and stationarity in
+:math:`\zeta` gives the slack or its multiplier: :math:`\omega_j m = \beta_j + \eta_j` with
+:math:`\eta_j \zeta_j = 0` for the hinge, :math:`2 \omega_j m \zeta_j = \beta_j` for the
+square. Leaving rows out loosens the constraint, so the restricted problem is a
+relaxation here too. The border is :math:`(t, m)`.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .central_path import bent
+from .ranked_side import RankedEquations, RankedSide, Rest, SideStep, Sums, rest_of, shift_of
+from .slacks import Goals, Pair, PairStep, Steps
+from .top_mean_side import boxed_or_recalled
+
+if TYPE_CHECKING:
+    from .sweeps import Candidates
+
+
+@dataclass(frozen=True)
+class _Slacks:
+    """How the slacks answer to beta and to the level, what they cost, and residuals."""
+
+    per_beta: np.ndarray
+    h: np.ndarray
+    cost: np.ndarray
+    budget_residual: float
+    residual: np.ndarray | None = None
+
+
+class QuantileSide(RankedSide):
+    """What both powers share: the budget of the slacks, and its level.
+
+    Parameters
+    ----------
+    working : Candidates
+        The rows to start with.
+    budget : float
+        Largest sum of the slacks' powers.
+    shift : float
+        How far q lies below the threshold.
+    """
+
+    signs = np.array([-1.0, -1.0])
+
+    def __init__(self, working: Candidates, budget: float, shift: float) -> None:
+        super().__init__(working)
+        self._budget = budget
+        self._shift = shift
+
+    @property
+    def _m(self) -> float:
+        return float(self.pairs["level"].a[0])
+
+    def _level(self, m: float, slack: float) -> Pair:
+        return Pair(np.array([m]), np.array([slack]), np.ones(1))
+
+    def extend(self, new: Candidates, total: float, mu: float) -> None:
+        excess, above = self._excess(new), np.maximum(new.scores - self.q, 0.0)
+        most = 0.5 * new.weight * self._m
+        even = self.add(new)
+        zeta, most = self._new_slacks(new, above, most, even, total, mu)
+        z = self.q + zeta - new.scores + 0.1 * excess
+        beta = np.minimum(mu * even / z, most)
+        self._grow("beta_z", beta, z)
+        if "eta_zeta" in self.pairs:
+            self._grow("eta_zeta", new.weight * self._m - beta, zeta)
+
+    @abstractmethod
+    def _new_slacks(
+        self,
+        new: Candidates,
+        above: np.ndarray,
+        most: np.ndarray,
+        even: np.ndarray,
+        total: float,
+        mu: float,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return slacks of new rows, and bounds of their multipliers."""
+
+    @abstractmethod
+    def _slacks(self) -> tuple[np.ndarray, _Slacks]:
+        """Return the slacks, and how they answer."""
+
+    def linearise(self, t: float, total: float) -> RankedEquations:
+        bz, level = self.pairs["beta_z"], self.pairs["level"]
+        zeta, own = self._slacks()
+        D = 1.0 / (bz.b / bz.a + own.per_beta)
+        Dh = D * own.h
+        sum_Dh, slack = float(Dh.sum()), float(level.b[0] / level.a[0])
+        # Rows: balance of alpha and beta, budget of the slacks.
+        last = float(Dh @ own.h) - float(own.cost @ own.h) - slack
+        corner = np.array([[float(D.sum()), -sum_Dh], [-sum_Dh, last]])
+        return RankedEquations(D, self.q + zeta - self.scores - bz.b, (D, -Dh), corner, own)
+
+    def rest(self, part: RankedEquations, goal: Goals) -> Rest:
+        own: _Slacks = part.own
+        if own.residual is None:
+            return rest_of(self, part, goal, np.zeros(len(self.scores)))
+        shift = shift_of(self.pairs["eta_zeta"], goal["eta_zeta"], own.residual)
+        return rest_of(self, part, goal, shift)
+
+    def right(self, part: RankedEquations, rest: Rest, sums: Sums, goal: Goals) -> np.ndarray:
+        own: _Slacks = part.own
+        beta = float(self.beta.sum()) + float(rest.Df.sum())
+        spent = float(own.cost @ rest.shift) + float(own.h @ rest.Df)
+        level_goal = float(goal["level"][0]) / self._m
+        return np.array(
+            [beta - sums.alpha - sums.moved_alpha, own.budget_residual - spent - level_goal]
+        )
+
+    def step(
+        self, part: RankedEquations, rest: Rest, border: np.ndarray, ds: np.ndarray, goal: Goals
+    ) -> SideStep:
+        dt, dm = (float(change) for change in border)
+        level, own = self.pairs["level"], part.own
+        d_beta = part.D * (ds - dt + own.h * dm + rest.f)
+        d_zeta = rest.shift - own.h * dm + own.per_beta * d_beta
+        steps: Steps = {"beta_z": PairStep(d_beta, dt + d_zeta - ds + part.residual)}
+        if own.residual is not None:
+            steps["eta_zeta"] = PairStep(self.weight * dm - d_beta + own.residual, d_zeta)
+        db = float(goal["level"][0] - level.b[0] * dm) / self._m
+        steps["level"] = PairStep(np.array([dm]), np.array([db]))
+        return SideStep(dt, dt, None, steps)
+
+
+class SquareQuantileSide(QuantileSide):
+    """The squared surrogate: slacks are functions of the multipliers and of the level."""
+
+    settled_share = 0.1  # its multipliers are functions of the model
+
+    def _level(self, m: float, slack: float) -> Pair:
+        # The slacks are curved in the level: it may not fall far at once.
+        return Pair(np.array([m]), np.array([slack]), np.ones(1), 0.8)
+
+    def start(self, t: float, total: float, slack: Callable[[], float]) -> None:
+        self.q = t - self._shift
+        typical = np.sqrt(self._budget / float(self.weight.sum()))
+        zeta = np.maximum(self.scores - self.q, 0.0) + typical
+        # Multipliers that belong to the slacks: a start from the last model keeps its gain.
+        m = total / (2.0 * float(self.weight @ zeta))
+        beta = 2.0 * self.weight * m * zeta
+        self.pairs = {
+            "beta_z": Pair(beta, self.q + zeta - self.scores, self.even),
+            "level": self._level(m, 0.5 * self._budget),
+        }
+
+    def centre(self, t: float, total: float, mu: float) -> float:
+        self.q = t - self._shift
+        margin = self.q - self.scores
+        m = total / (2.0 * float(self.weight @ np.maximum(-margin, 0.0)))
+        beta = bent(margin, 0.5 / (self.weight * m), mu * self.even)
+        self.pairs["beta_z"] = self.pairs["beta_z"].centred(beta, mu)
+        self.pairs["level"] = self._level(m, mu / m)
+        return t
+
+    def _new_slacks(
+        self,
+        new: Candidates,
+        above: np.ndarray,
+        most: np.ndarray,
+        even: np.ndarray,
+        total: float,
+        mu: float,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        return above, np.minimum(most, 0.1 * total * new.weight / float(new.weight.sum()))
+
+    def _slacks(self) -> tuple[np.ndarray, _Slacks]:
+        per_beta = 1.0 / (2.0 * self.weight * self._m)
+        zeta = self.beta / (2.0 * self.weight * self.pairs["level"].a)
+        left = self._budget - float(self.weight @ zeta**2) - float(self.pairs["level"].b[0])
+        return zeta, _Slacks(per_beta, zeta / self._m, 2.0 * self.weight * zeta, left)
+
+
+class HingeQuantileSide(QuantileSide):
+    """The hinge surrogate: slacks have multipliers of their own."""
+
+    def start(self, t: float, total: float, slack: Callable[[], float]) -> None:
+        self.q = t - self._shift
+        all_weight = float(self.weight.sum())
+        zeta = np.maximum(self.scores - self.q, 0.0) + self._budget / all_weight
+        m, beta = 2.0 * total / all_weight, total * self.even
+        self.pairs = {
+            "beta_z": Pair(beta, self.q + zeta - self.scores, self.even),
+            "eta_zeta": Pair(self.weight * m - beta, zeta, self.even),
+            "level": self._level(m, 0.5 * self._budget),
+        }
+
+    def centre(self, t: float, total: float, mu: float) -> float:
+        self.q = t - self._shift
+        m = total / float(self.weight @ (self.scores > self.q))
+        beta, eta = boxed_or_recalled(self, m * self.weight, total, mu)
+        self.pairs["beta_z"] = self.pairs["beta_z"].centred(beta, mu)
+        self.pairs["eta_zeta"] = self.pairs["eta_zeta"].centred(eta, mu)
+        self.pairs["level"] = self._level(m, mu / m)
+        return t
+
+    def _new_slacks(
+        self,
+        new: Candidates,
+        above: np.ndarray,
+        most: np.ndarray,
+        even: np.ndarray,
+        total: float,
+        mu: float,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        return above + mu * even / (2.0 * most), most
+
+    def _slacks(self) -> tuple[np.ndarray, _Slacks]:
+        ez, m = self.pairs["eta_zeta"], self._m
+        per_beta = ez.b / ez.a
+        left = self._budget - float(self.weight @ ez.b) - float(self.pairs["level"].b[0])
+        residual = self.weight * m - self.beta - ez.a
+        return ez.b, _Slacks(per_beta, self.weight * per_beta, self.weight, left, residual)

@@ -1,0 +1,220 @@
+r"""The mean of the highest scores in the interior point.
+
+.. math:: z_j = q + \zeta_j - w \cdot x_j \ge 0, \qquad
+          t = q + \sum_j \pi_j \zeta_j, \; \zeta \ge 0
+
+with the caps :math:`\pi_j = \omega_j / k` and :math:`(\pi_j S - \beta_j) \zeta_j = 0`. Without
+caps, :math:`\zeta = 0` and :math:`t = q`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .central_path import boxed, crossing, recalled
+from .ranked_side import RankedEquations, RankedSide, Rest, SideStep, Sums, rest_of, shift_of
+from .slacks import Goals, Pair, PairStep
+
+if TYPE_CHECKING:
+    from .sweeps import Candidates
+
+
+class HighestSide(RankedSide):
+    """The plain maximum. The border is the threshold."""
+
+    def start(self, t: float, total: float, slack: Callable[[], float]) -> None:
+        self.q = t
+        self.pairs = {"beta_z": Pair(total * self.even, t - self.scores + slack(), self.even)}
+
+    def centre(self, t: float, total: float, mu: float) -> float:
+        s, target = self.scores, mu * self.even
+        high, room = float(s.max()), mu / total
+        if self.known is not None:
+            self.q = high
+            beta = np.maximum(self.known * total, target / (high - s + room))
+        else:
+            gap = crossing(
+                lambda d: (target / (high - s + d)).sum() - total,
+                room * float(self.even[np.argmax(s)]),
+                room,
+            )
+            self.q = high + gap
+            beta = target / (high - s + gap)
+        self.pairs["beta_z"] = self.pairs["beta_z"].centred(beta, mu)
+        return self.q
+
+    def extend(self, new: Candidates, total: float, mu: float) -> None:
+        z = np.maximum(self.q - new.scores, 0.0) + 0.1 * self._excess(new)
+        most = 0.1 * total * new.weight / float(new.weight.sum())
+        beta = np.minimum(mu * self.add(new) / z, most)
+        self._grow("beta_z", beta, z)
+
+    def linearise(self, t: float, total: float) -> RankedEquations:
+        bz = self.pairs["beta_z"]
+        D = bz.a / bz.b
+        return RankedEquations(D, self.q - self.scores - bz.b, (D,), np.array([[float(D.sum())]]))
+
+    def rest(self, part: RankedEquations, goal: Goals) -> Rest:
+        return rest_of(self, part, goal, np.zeros(len(self.scores)))
+
+    def right(self, part: RankedEquations, rest: Rest, sums: Sums, goal: Goals) -> np.ndarray:
+        beta = float(self.beta.sum()) + float(rest.Df.sum())
+        return np.array([beta - sums.moved_alpha - sums.alpha])
+
+    def step(
+        self, part: RankedEquations, rest: Rest, border: np.ndarray, ds: np.ndarray, goal: Goals
+    ) -> SideStep:
+        dt = float(border[0])
+        moved = PairStep(part.D * (ds - dt + rest.f), dt - ds + part.residual)
+        return SideStep(dt, dt, None, {"beta_z": moved})
+
+
+@dataclass(frozen=True)
+class _Caps:
+    """Response of the slacks to the total, and residuals of the caps and of t."""
+
+    h: np.ndarray
+    residual: np.ndarray
+    threshold_residual: float
+
+
+class TopMeanSide(RankedSide):
+    """The mean of the k highest. The border is the threshold, q and the total S."""
+
+    joined = False
+    signs = np.array([-1.0, 1.0, 1.0])
+
+    def __init__(self, working: Candidates, k: float) -> None:
+        self._k = k
+        super().__init__(working)
+
+    def _weigh(self) -> None:
+        super()._weigh()
+        self._cap = self.weight / self._k
+        self._mean = self.rows.combine(self.even)
+
+    @property
+    def cap(self) -> np.ndarray:
+        return self._cap
+
+    def feasible(
+        self, beta: np.ndarray, model: np.ndarray, total: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        # Pull the shares towards the weights' own, which respect every cap.
+        cap, even, shares = self._cap, self.even, beta / total
+        over = shares > cap
+        if not over.any():
+            return beta, model
+        keep = max(0.0, float(((cap - even)[over] / (shares - even)[over]).min()))
+        centre = total * self._mean
+        return total * (even + keep * (shares - even)), centre + keep * (model - centre)
+
+    def start(self, t: float, total: float, slack: Callable[[], float]) -> None:
+        self.q = t
+        beta, most = total * self.even, total * self._cap
+        zeta = np.maximum(self.scores - t, 0.0) + slack()
+        self.pairs = {
+            "beta_z": Pair(beta, t + zeta - self.scores, self.even),
+            "eta_zeta": Pair(np.maximum(most - beta, 1e-3 * most), zeta, self.even),
+        }
+
+    def centre(self, t: float, total: float, mu: float) -> float:
+        s, target, most = self.scores, mu * self.even, total * self._cap
+        # Here every multiplier is close enough to its cap, there to zero.
+        low = float(s.min()) - mu / (float(most.sum()) - total)
+        self.q = crossing(
+            lambda q: boxed(q - s, most, target)[0].sum() - total,
+            low,
+            float(s.max()) + mu / total,
+        )
+        beta, eta = boxed_or_recalled(self, most, total, mu)
+        self.pairs["beta_z"] = self.pairs["beta_z"].centred(beta, mu)
+        self.pairs["eta_zeta"] = self.pairs["eta_zeta"].centred(eta, mu)
+        return self.q + float(self._cap @ self.pairs["eta_zeta"].b)
+
+    def extend(self, new: Candidates, total: float, mu: float) -> None:
+        cap, excess = new.weight / self._k, self._excess(new)
+        most, above = 0.5 * cap * total, np.maximum(new.scores - self.q, 0.0)
+        even = self.add(new)
+        zeta = above + mu * even / (2.0 * most)
+        z = self.q + zeta - new.scores + 0.1 * excess
+        beta = np.minimum(mu * even / z, most)
+        self._grow("eta_zeta", cap * total - beta, zeta)
+        self._grow("beta_z", beta, z)
+
+    def linearise(self, t: float, total: float) -> RankedEquations:
+        bz, ez, cap = self.pairs["beta_z"], self.pairs["eta_zeta"], self._cap
+        D = 1.0 / (bz.b / bz.a + ez.b / ez.a)
+        h = ez.b * cap / ez.a
+        Dh = D * h
+        sum_Dh = float(Dh.sum())
+        # Rows: balance of alpha, balance of beta, definition of t.
+        corner = np.array(
+            [
+                [0.0, 0.0, -1.0],
+                [0.0, -float(D.sum()), sum_Dh - 1.0],
+                [1.0, sum_Dh - 1.0, float(cap @ h) - float(Dh @ h)],
+            ]
+        )
+        own = _Caps(h, cap * total - bz.a - ez.a, self.q + float(cap @ ez.b) - t)
+        return RankedEquations(D, self.q + ez.b - self.scores - bz.b, (D, -Dh), corner, own)
+
+    def rest(self, part: RankedEquations, goal: Goals) -> Rest:
+        shift = shift_of(self.pairs["eta_zeta"], goal["eta_zeta"], part.own.residual)
+        return rest_of(self, part, goal, shift)
+
+    def right(self, part: RankedEquations, rest: Rest, sums: Sums, goal: Goals) -> np.ndarray:
+        own: _Caps = part.own
+        moved_t = float(self._cap @ rest.shift) + own.threshold_residual
+        return np.array(
+            [
+                sums.target - sums.moved_alpha - sums.alpha,
+                sums.target - float(rest.Df.sum()) - float(self.beta.sum()),
+                moved_t + float(own.h @ rest.Df),
+            ]
+        )
+
+    def step(
+        self, part: RankedEquations, rest: Rest, border: np.ndarray, ds: np.ndarray, goal: Goals
+    ) -> SideStep:
+        dt, dq, dS = (float(change) for change in border)
+        ez, own = self.pairs["eta_zeta"], part.own
+        d_beta = part.D * (ds - dq + own.h * dS + rest.f)
+        d_eta = self._cap * dS - d_beta + own.residual
+        d_zeta = (goal["eta_zeta"] - ez.b * d_eta) / ez.a
+        pairs = {
+            "beta_z": PairStep(d_beta, dq + d_zeta - ds + part.residual),
+            "eta_zeta": PairStep(d_eta, d_zeta),
+        }
+        return SideStep(dt, dq, dS, pairs)
+
+
+def boxed_or_recalled(
+    side: RankedSide, most: np.ndarray, total: float, mu: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return multipliers between zero and `most` at the side's q, and what is left to `most`."""
+    margin, target = side.q - side.scores, mu * side.even
+    if side.known is None:
+        return boxed(margin, most, target)
+    return recalled(side.known * total, margin, most, target, mu / total)
+
+
+def top_mean_side(working: Candidates, k: float, capped: bool) -> RankedSide:
+    """Return the side for the mean of the `k` highest."""
+    if not capped:
+        return HighestSide(working)
+    if float(working.weight.sum()) > k * (1.0 + 1e-12):
+        return TopMeanSide(working, k)
+    # Caps that add up to one leave no interior: the threshold is the plain mean.
+    share = working.weight / float(working.weight.sum())
+    merged = replace(
+        working,
+        scores=np.array([share @ working.scores]),
+        weight=np.array([working.weight.sum()]),
+        rows=working.rows.merged(share),
+    )
+    return HighestSide(merged)

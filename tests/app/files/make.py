@@ -1,0 +1,287 @@
+"""Small ugly files, as programs and people really write them, and what must come out.
+
+``python -m tests.app.files.make FOLDER`` writes all of them, to look at or to try by hand.
+"""
+
+import bz2
+import gzip
+import io
+import lzma
+import sys
+import zipfile
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+
+NAN = None
+
+
+@dataclass(frozen=True)
+class File:
+    """A file and what must come out.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    content : bytes or callable
+        What is in it; a function writes it to a path.
+    kinds : dict
+        Kind of some columns.
+    values : dict
+        Cells of some columns as numbers (dates in seconds since 1970); None is missing.
+    notes : dict
+        Words of the remarks about some columns.
+    hints : tuple of str
+        Words of the hints.
+    error : tuple of str
+        Words of the error, where the file is refused.
+    options : tuple of str
+        For ``shortlist columns``.
+    """
+
+    name: str
+    content: object
+    kinds: dict = field(default_factory=dict)
+    values: dict = field(default_factory=dict)
+    notes: dict = field(default_factory=dict)
+    hints: tuple = ()
+    error: tuple = ()
+    options: tuple = ()
+
+    def write(self, folder):
+        """Write it and return its path."""
+        path = Path(folder) / self.name
+        if isinstance(self.content, bytes):
+            path.write_bytes(self.content)
+        else:
+            self.content(path)
+        return path
+
+
+def day(text):
+    """Seconds since 1970 of a moment, UTC."""
+    moment = datetime.fromisoformat(text)
+    return (moment - datetime(1970, 1, 1)).total_seconds()
+
+
+def column(name, cells, **settings):
+    """Return the bytes of a CSV file with one column besides a number."""
+    lines = [f'"{cell}",{number % 3}' for number, cell in enumerate(cells)]
+    return "\n".join([f"{name},n", *lines, ""]).encode(**settings)
+
+
+def numbers(name, cells, values, notes=(), options=()):
+    """Return a file with one column of numbers."""
+    found = {} if not notes else {"x": notes}
+    return File(name, column("x", cells), {"x": "number"}, {"x": values}, found, options=options)
+
+
+def dates(name, cells, values, notes=(), options=()):
+    """Return a file with one column of dates."""
+    found = {} if not notes else {"x": notes}
+    seconds = [None if value is None else day(value) for value in values]
+    return File(name, column("x", cells), {"x": "date"}, {"x": seconds}, found, options=options)
+
+
+def sheet(rows, more=()):
+    """Return a function that writes an .xlsx file."""
+
+    def write(path):
+        from openpyxl import Workbook
+
+        book = Workbook()
+        for row in rows:
+            book.active.append(row)
+        for title in more:
+            book.create_sheet(title).append(["other"])
+        book.save(path)
+
+    return write
+
+
+def frame(columns, write, **settings):
+    """Return a function that writes a pandas frame with one of its methods."""
+
+    def make(path):
+        import pandas as pd
+
+        data = pd.DataFrame(columns)
+        if "keep" in settings:
+            data = data[data[settings["keep"]] > 0]
+        getattr(data, write)(path, **{k: v for k, v in settings.items() if k != "keep"})
+
+    return make
+
+
+def polars(columns, write):
+    """Return a function that writes a polars frame."""
+
+    def make(path):
+        import polars as pl
+
+        getattr(pl.DataFrame(columns), write)(path)
+
+    return make
+
+
+def zipped(**members):
+    """Return the bytes of an archive."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(zipfile.ZipInfo(name.replace("_", ".")), content)
+    return buffer.getvalue()
+
+
+PLAIN = b"a,b\n1.5,x\n2.5,y\n,x\n"
+PLAIN_OUT = {"kinds": {"a": "number", "b": "category"}, "values": {"a": [1.5, 2.5, NAN]}}
+GERMAN = "Betrag;Datum;Ort\n1.234,50;31.01.2020;Köln\n20,88;01.02.2020;Bonn\n;28.02.2020;Köln\n"
+GERMAN_OUT = {
+    "kinds": {"Betrag": "number", "Datum": "date", "Ort": "category"},
+    "values": {
+        "Betrag": [1234.5, 20.88, NAN],
+        "Datum": [day("2020-01-31"), day("2020-02-01"), day("2020-02-28")],
+    },
+}
+
+FILES = [
+    # Numbers.
+    numbers("thousands-comma.csv", ["1,234.50", "0.16", "12"], [1234.5, 0.16, 12]),
+    numbers("thousands-point.csv", ["1.234,50", "0,16", "12"], [1234.5, 0.16, 12]),
+    numbers("decimal-comma.csv", ["20,88", "3,5", "7"], [20.88, 3.5, 7]),
+    numbers("millions.csv", ["1,234,567", "89", "12,345"], [1234567, 89, 12345]),
+    numbers("millions-points.csv", ["1.234.567", "89", "12.345"], [1234567, 89, 12345]),
+    numbers("ambiguous-comma.csv", ["1,234", "2,500"], [1234, 2500], ("1234", "decimal-comma")),
+    numbers("ambiguous-said.csv", ["1,234", "2,500"], [1.234, 2.5],
+            options=("--type", "x=decimal-comma")),
+    numbers("ambiguous-point.csv", ["1.234", "2.500"], [1.234, 2.5], ("1.234", "decimal-comma")),
+    numbers("zero-comma.csv", ["0,123", "1,234"], [0.123, 1.234]),
+    numbers("currency-before.csv", ["€ 0.16", "€1,250.00", "€ 3"], [0.16, 1250, 3]),
+    numbers("currency-behind.csv", ["0,16 €", "1.250,00 EUR", "3 €"], [0.16, 1250, 3]),
+    numbers("two-currencies.csv", ["$5.00", "£7.50", "$9"], [5, 7.5, 9], ("$ and £",)),
+    numbers("percent.csv", ["32.9 %", "5%", "100 %"], [0.329, 0.05, 1]),
+    numbers("percent-comma.csv", ["32,9 %", "5,0%", "n/a"], [0.329, 0.05, NAN]),
+    numbers("brackets.csv", ["(12.00)", "7.25", "(1,000.00)"], [-12, 7.25, -1000]),
+    numbers("minus-behind.csv", ["12.00-", "7.25", "1,000.00-"], [-12, 7.25, -1000]),
+    numbers("minus-sign.csv", ["−3.5", "4", "–2"], [-3.5, 4, -2]),
+    numbers("spaces.csv", ["1 234", "12 345,5", "7"], [1234, 12345.5, 7]),
+    numbers("nbsp.csv", ["1\u00a0234,5", "12\u202f345,5", "7"], [1234.5, 12345.5, 7]),
+    numbers("apostrophes.csv", ["1'234.50", "12’345.00", "7.–"], [1234.5, 12345, 7]),
+    numbers("india.csv", ["1,23,456.00", "12,34,567.50", "7"], [123456, 1234567.5, 7]),
+    numbers("powers.csv", ["1e-3", "2.5E+4", "inf"], [0.001, 25000, NAN], ("inf",)),
+    numbers("blanks.csv", ["1", "NA", "#N/A", "NULL", "?", ".", "-", "nan", "None", " ", "2"],
+            [1, *[NAN] * 9, 2]),
+    numbers("sentinel.csv", ["-999", "3", "-999", "4", "7"], [-999, 3, -999, 4, 7],
+            ("-999", "2 times")),
+    numbers("sentinel-high.csv", ["9999", "3", "9999", "4", "7"], [9999, 3, 9999, 4, 7],
+            ("9999", "2 times")),
+    numbers("almost.csv", [*map(str, range(39)), "many"], [*range(39), NAN], ("1 cell is", "many")),
+    File("half.csv", column("x", [*map(str, range(8)), "many", "few"]), {"x": "category"},
+         notes={"x": ("80%", "--type x=number")}),
+    numbers("half-said.csv", ["1", "2", "few"], [1, 2, NAN], ("1 cell is", "few"),
+            ("--type", "x=number")),
+    File("zip-codes.csv", column("x", ["01234", "50667", "00731"]), {"x": "category"},
+         notes={"x": ("leading zeros", "--type x=number")}),
+    File("zip-said.csv", column("x", ["50667", "50668", "80331"]), {"x": "category"},
+         options=("--type", "x=category")),
+    File("agreed.csv", b"a;b\n1,234;20,88\n2,500;3,10\n", {"a": "number"},
+         {"a": [1.234, 2.5]}, {"a": ("as in other columns",)}),
+    # Dates.
+    dates("iso.csv", ["2020-01-31", "2020-02-01", ""], ["2020-01-31", "2020-02-01", NAN]),
+    dates("iso-time.csv", ["2020-01-31T10:00:00Z", "2020-01-31 12:00:00+02:00"],
+          ["2020-01-31T10:00", "2020-01-31T10:00"]),
+    dates("day-first.csv", ["31/01/2020", "01/02/2020"], ["2020-01-31", "2020-02-01"]),
+    dates("month-first.csv", ["01/31/2020", "02/01/2020 3:05 PM"],
+          ["2020-01-31", "2020-02-01T15:05"]),
+    dates("unclear-order.csv", ["01/02/2020", "03/04/2020"], ["2020-02-01", "2020-04-03"],
+          ("day first", "month-first")),
+    dates("unclear-said.csv", ["01/02/2020", "03/04/2020"], ["2020-01-02", "2020-03-04"],
+          options=("--type", "x=month-first")),
+    dates("compact.csv", ["20200131", "20200201"], ["2020-01-31", "2020-02-01"]),
+    dates("sas.csv", ["31JAN2020", "01FEB2020"], ["2020-01-31", "2020-02-01"]),
+    dates("sas-time.csv", ["31JAN2020:17:05:00", "01FEB2020:00:00:01"],
+          ["2020-01-31T17:05", "2020-02-01T00:00:01"]),
+    dates("oracle.csv", ["31-JAN-20", "01-FEB-20"], ["2020-01-31", "2020-02-01"]),
+    dates("words.csv", ["Jan 31, 2020", "February 1, 2020"], ["2020-01-31", "2020-02-01"]),
+    dates("worte.csv", ["3. März 2020", "1. Dezember 2020"], ["2020-03-03", "2020-12-01"]),
+    dates("short-year.csv", ["31.1.20", "1.2.99"], ["2020-01-31", "1999-02-01"]),
+    # Excel in four locales, and other programs.
+    File("excel-german.csv", GERMAN.encode("utf-8-sig"), **GERMAN_OUT),
+    File("excel-german-sep.csv", b"sep=;\r\n" + GERMAN.replace("\n", "\r\n").encode(),
+         **GERMAN_OUT),
+    File("excel-french.csv",
+         "montant;date;taux\n1\u202f234,50;31/01/2020;12,5 %\n20,88;01/02/2020;7 %\n"
+         .encode("utf-8-sig"), {"montant": "number", "date": "date", "taux": "number"},
+         {"montant": [1234.5, 20.88], "taux": [0.125, 0.07]}),
+    File("excel-american.csv", b'amount,date\r\n"$1,234.50",1/31/2020\r\n$20.88,2/1/2020\r\n',
+         {"amount": "number", "date": "date"},
+         {"amount": [1234.5, 20.88], "date": [day("2020-01-31"), day("2020-02-01")]}),
+    File("excel-swiss.csv", "betrag;datum\nCHF 1’234.50;31.01.2020\nCHF 20.–;01.02.2020\n".encode(),
+         {"betrag": "number", "datum": "date"}, {"betrag": [1234.5, 20]}),
+    File("excel-unicode.txt", "betrag\tort\n1,5\tKöln\n2,5\tBonn\n".encode("utf-16"),
+         {"betrag": "number", "ort": "category"}, {"betrag": [1.5, 2.5]}),
+    File("latin.csv", GERMAN.encode("latin-1"), options=("--encoding", "latin-1"), **GERMAN_OUT),
+    File("latin-unsaid.csv", GERMAN.encode("latin-1"), error=("UTF-8", "--encoding latin-1")),
+    File("r.csv", b'"","amount","when"\n"1",1.5,NA\n"2",NA,2020-01-31\n"3",2,2020-02-01\n',
+         {"column 1": "row numbers", "amount": "number", "when": "date"},
+         {"amount": [1.5, NAN, 2]}),
+    File("pandas-index.csv", b",a,b\n3,1,x\n7,2,y\n9,4,x\n",
+         {"column 1": "row numbers", "a": "number", "b": "category"}),
+    File("pandas-unnamed.csv", b"Unnamed: 0,a\n0,1\n1,2\n2,4\n", {"Unnamed: 0": "row numbers"}),
+    File("pandas.parquet", frame({"a": [1.5, -1.0, 2.5], "b": ["x", "y", None]}, "to_parquet",
+                                 keep="a"),
+         {"a": "number", "b": "category"}, {"a": [1.5, 2.5]}),
+    File("pandas.feather", frame({"a": [1.5, None], "d": [datetime(2020, 1, 31), None]},
+                                 "to_feather"),
+         {"a": "number", "d": "date"}, {"a": [1.5, NAN], "d": [day("2020-01-31"), NAN]}),
+    File("polars.parquet", polars({"a": [1, None, 3], "d": [date(2020, 1, 31), None, None],
+                                   "m": [Decimal("1.50"), Decimal("2"), None]},
+                                  "write_parquet"),
+         {"a": "number", "d": "date", "m": "number"},
+         {"a": [1, NAN, 3], "d": [day("2020-01-31"), NAN, NAN], "m": [1.5, 2, NAN]}),
+    File("polars.csv", polars({"a": [1.5, None], "ok": [True, False]}, "write_csv"),
+         {"a": "number", "ok": "category"}, {"a": [1.5, NAN]}),
+    File("sheet.xlsx", sheet([["amount", "when", "who"], [1.5, datetime(2020, 1, 31), "x"],
+                              [None, date(2020, 2, 1), "y"], ["2,50", None, "x"]]),
+         {"amount": "number", "when": "date", "who": "category"},
+         {"when": [day("2020-01-31"), day("2020-02-01"), NAN]}),
+    File("sheets.xlsx", sheet([["a"], [1], [2]], more=("Notes",)), {"a": "number"}),
+    File("title-gap.xlsx", sheet([[], ["a", None], [1, None], [2, None]]), {"a": "number"},
+         {"a": [1, 2]}),
+    # Packed text.
+    File("packed.csv.gz", gzip.compress(PLAIN, mtime=0), **PLAIN_OUT),
+    File("packed.csv.bz2", bz2.compress(PLAIN), **PLAIN_OUT),
+    File("packed.csv.xz", lzma.compress(PLAIN), **PLAIN_OUT),
+    File("packed.zip", zipped(rows_csv=PLAIN), **PLAIN_OUT),
+    File("cut.csv.gz", gzip.compress(PLAIN * 99, mtime=0)[:30], error=("cut.csv.gz", "cannot be")),
+    File("damaged.xlsx", zipped(**{"[Content]": b""})[:40], error=("damaged",)),
+    File("two.zip", zipped(a_csv=PLAIN, b_csv=PLAIN), error=("archive of 2 files",)),
+    # Shapes of text.
+    File("newlines.csv", b'a,b\n1,"line one\nline two"\n2,"he said ""no"""\n', {"a": "number"}),
+    File("bars.txt", b"a|b\n1|x\n2|y\n", {"a": "number", "b": "category"}),
+    File("tabs.tsv", b"a\tb, or c\n1\tx\n2\ty\n", {"a": "number", "b, or c": "category"}),
+    File("mixed.csv", column("x", ["1", "two", "2020-01-01", "TRUE", ""]), {"x": "category"}),
+    File("twice.csv", b"age,age\n1,2\n", error=("more than one column", "'age'")),
+    File("ragged.csv", b"a,b\n1,2\n3,4,5\n", error=("Expected 2 columns, got 3",)),
+    File("only-names.csv", b"a,b\n", error=("no rows",)),
+    File("nothing.csv", b"", error=("empty",)),
+    File("constant.csv", b"a,b\n1,x\n2,x\n3,x\n", {"a": "number", "b": "constant"}),
+    File("empty-column.csv", b"a,b\n1,\n2,\n3,NA\n", {"a": "number", "b": "empty"}),
+    File("old-sheet.xls", b"\xd0\xcf\x11\xe0" + bytes(100), error=("save it as .xlsx or CSV",)),
+    File("not.parquet", b"a,b\n1,2\n", error=("is not a Parquet file",)),
+    # Hints.
+    File("ids.csv", b"payment,x\n" + b"".join(b"P%d,%d\n" % (i, i % 7) for i in range(40)),
+         {"payment": "text"}, hints=("--id payment",)),
+    File("customers.csv", b"customer,x\n" + b"".join(b"C%d,%d\n" % (i % 31, i % 7)
+                                                      for i in range(90)),
+         {"customer": "text"}, hints=("customer repeats 59 times", "--group customer")),
+]  # fmt: skip
+
+
+if __name__ == "__main__":
+    Path(sys.argv[1]).mkdir(parents=True, exist_ok=True)
+    for file in FILES:
+        file.write(sys.argv[1])
+    print(f"{len(FILES)} files in {sys.argv[1]}")

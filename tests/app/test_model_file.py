@@ -1,0 +1,134 @@
+"""Model files that were tampered with are refused before compiled code follows them."""
+
+import json
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.pipeline import Pipeline
+
+from shortlist._app import _model_file
+from shortlist._app._columns import read_columns
+from shortlist._app._features import Features
+from shortlist._app._model_file import ModelFileError, SavedModel, load_model, save_model
+
+
+@pytest.fixture
+def saved(tmp_path):
+    """A model with trees, dates, categories and text."""
+    rng = np.random.default_rng(0)
+    n = 80
+    rows = pd.DataFrame(
+        {
+            "x": rng.normal(size=n).astype(str),
+            "at": pd.date_range("2023-01-01", periods=n, freq="7h").strftime("%d.%m.%Y %H:%M"),
+            "kind": rng.choice(["a", "b"], n),
+            "words": [f"row number {i}" for i in range(n)],
+        }
+    )
+    columns, typed = read_columns(rows)
+    features = Features(columns, typed)
+    made = features.make(typed)
+    model = HistGradientBoostingClassifier(max_iter=3, min_samples_leaf=5)
+    pipeline = Pipeline([("model", model.fit(made, (rng.random(n) < 0.5).astype(int)))])
+    path = tmp_path / "m.skops"
+    save_model(SavedModel(pipeline, columns, features, "y", "1", [], "boosting", {}), path)
+    return path, rows, pipeline.decision_function(made)
+
+
+def tamper(path, change):
+    """Change the parts of a model file: a function from name and bytes to bytes."""
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in parts.items():
+            archive.writestr(name, change(name, content))
+
+
+def test_what_was_saved_scores_alike(saved):
+    path, rows, scores = saved
+    model = load_model(path)
+    again = model.pipeline.decision_function(model.features.make(model.columns.apply(rows)))
+    np.testing.assert_array_equal(again, scores)
+
+
+@pytest.mark.parametrize("place", [10**6, 0])
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_trees_that_point_outside_themselves(saved, side, place):
+    path, _, _ = saved
+
+    def change(name, content):
+        if not name.endswith(".npy"):
+            return content
+        import io
+
+        array = np.load(io.BytesIO(content))
+        if not array.dtype.names or "left" not in array.dtype.names:
+            return content
+        array[side][~array["is_leaf"].astype(bool)] = place
+        target = io.BytesIO()
+        np.save(target, array)
+        return target.getvalue()
+
+    tamper(path, change)
+    with pytest.raises(ModelFileError, match="not a model file"):
+        load_model(path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda content: {**content, "features": None},
+        lambda content: {**content, "columns": [{"name": "x"}]},
+        lambda content: {k: v for k, v in content.items() if k != "columns"},
+        lambda content: {**content, "features": {**content["features"], "kept": np.array([10**6])}},
+        lambda content: {
+            **content, "features": {**content["features"], "spread": np.array([np.nan])}
+        },
+    ],
+)  # fmt: skip
+def test_parts_that_do_not_fit(saved, change):
+    import skops.io
+
+    path, _, _ = saved
+    content = skops.io.load(path, trusted=list(_model_file.TRUSTED))
+    skops.io.dump(change(content), path)
+    with pytest.raises(ModelFileError, match="not a model file"):
+        load_model(path)
+
+
+def test_a_bomb_is_not_unpacked(saved, monkeypatch):
+    path, _, _ = saved
+    monkeypatch.setattr(_model_file, "_MOST_BYTES", 1 << 20)
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("zeros.npy", bytes(2 << 20))
+    with pytest.raises(ModelFileError, match=r"unpacks to \d MB.*nothing of it was read"):
+        load_model(path)
+
+
+def test_names_of_refused_types_are_fit_for_a_terminal(saved):
+    path, _, _ = saved
+
+    def change(name, content):
+        if name != "schema.json":
+            return content
+        schema = json.loads(content)
+        schema["__class__"] = "evil\x1b[2J\nname"
+        return json.dumps(schema).encode()
+
+    tamper(path, change)
+    with pytest.raises(ModelFileError) as caught:
+        load_model(path)
+    assert "\x1b" not in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_older_formats_are_named(saved):
+    import skops.io
+
+    path, _, _ = saved
+    skops.io.dump({"format": 1}, path)
+    with pytest.raises(ModelFileError, match="format 1 and this version of shortlist reads 2"):
+        load_model(path)

@@ -1,0 +1,1 @@
+"""Certificates on nasty data: one file per family of estimators."""

@@ -1,0 +1,401 @@
+"""One valid call of every compiled function, to be spoiled argument by argument."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from shortlist import _core
+
+
+@dataclass
+class Call:
+    """A function, or a method of what `make` returns, with arguments by name.
+
+    `written` names what is written, `indices` what holds numbers of rows, columns or
+    classes, `exact` what may not change its length. Other vectors may be converted.
+    """
+
+    name: str
+    arguments: dict
+    written: tuple = ()
+    indices: tuple = ()
+    make: object = None
+
+    def __call__(self, **changed):
+        target = _core if self.make is None else self.make()
+        return getattr(target, self.name)(**{**copied(self.arguments), **changed})
+
+    def arrays(self):
+        return {k: v for k, v in self.arguments.items() if isinstance(v, np.ndarray)}
+
+
+def copied(arguments):
+    return {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in arguments.items()}
+
+
+N, D, M = 12, 5, 4  # rows, features, classes
+
+
+def csr(value=np.float64, index=np.int32):
+    X = sparse.random_array((N, D), density=0.4, rng=np.random.default_rng(0), format="csr")
+    return {
+        "start": X.indptr.astype(index),
+        "column": X.indices.astype(index),
+        "value": X.data.astype(value),
+    }
+
+
+def dual():
+    rng = np.random.default_rng(3)
+    return _core.TopKDual(
+        np.array([0.5, 0.5]),
+        M,
+        False,
+        rng.integers(0, M, N).astype(np.int32),
+        np.ones(N),
+        np.ones(N),
+        np.zeros(N),
+    )
+
+
+def swept():
+    out = dual()
+    x = np.random.default_rng(0).normal(size=(N, D))
+    out.remember()
+    out.sweep_dense(x, np.zeros((D, M)), 0.0, np.arange(N), True, 3)
+    return out
+
+
+def proposed():
+    out = dual()
+    x = np.random.default_rng(0).normal(size=(N, D))
+    out.propose(x, np.zeros((D, M)), 0.0, 1.0, np.zeros((D, M)))
+    return out
+
+
+def active_set():
+    rng = np.random.default_rng(0)
+    out = _core.ActiveSet(
+        rng.normal(size=(N, D)),
+        np.arange(N),
+        np.tile([1.0, -1.0], N // 2),
+        np.ones(N),
+        np.ones(N),
+    )
+    out.save()
+    return out
+
+
+def calls():
+    rng = np.random.default_rng(1)
+    f, g = rng.normal(size=N), rng.normal(size=N)
+    x = rng.normal(size=(N, D))
+    gram = x @ x.T
+    i64 = np.arange(N)
+    plan = {
+        "start": np.array([0, N // 2, N]),
+        "key": np.tile(np.arange(N // 2, dtype=np.int32), 2),
+        "role": np.full(N, 3, dtype=np.uint8),
+        "row": np.arange(N, dtype=np.int32),
+        "weight": np.ones(N),
+        "scores": f,
+        "width": 0.5,
+    }
+    rho = np.array([0.5, 0.5])
+    y = rng.integers(0, M, N).astype(np.int32)
+    W, bias = np.zeros((D, M)), 0.0
+    sweep = {"bias": bias, "order": i64, "exact": True, "longest": 3}
+    losses = {"scales": np.ones(2), "losses": np.zeros(2)}
+    kept = np.zeros(N + 1, np.int64)
+    proposed().count_proposed(kept)
+    plans = ("start", "key", "role", "row")
+    stored = ("start", "column")
+    pairs = {
+        "gram": gram,
+        "alpha": np.full(5, 0.1),
+        "ridge": np.zeros(5),
+        "upper": np.ones(5),
+        "beta": np.full(7, 0.5 / 7),
+        "omega": np.ones(7),
+        "f": np.zeros(N),
+        "f_beta": np.zeros(N),
+        "state": np.zeros(7),
+        "mode": 0,
+        "lin": 1.0,
+        "price": 0.0,
+        "eps": 1e-6,
+        "max_steps": 20,
+    }
+    out = [
+        Call("check_csr", {**csr(), "n_columns": D}, indices=stored),
+        Call("csr_scores", {**csr(), "w": f[:D], "out": np.zeros(N)}, ("out",), stored),
+        Call("csr_combine", {**csr(), "v": f, "out": np.zeros(D)}, ("out",), stored),
+        Call("csr_gram", {**csr(), "v": f, "out": np.zeros((D, D))}, ("out",), stored),
+        Call(
+            "dense_scores",
+            {"rows": x.astype(np.float32), "w": f[:D], "out": np.zeros(N)},
+            ("out",),
+        ),
+        Call(
+            "dense_combine",
+            {"rows": x.astype(np.float32), "v": f, "out": np.zeros(D)},
+            ("out",),
+        ),
+        Call(
+            "add_rows",
+            {"rows": gram, "slots": i64[:3], "coefficients": f[:3], "out": np.zeros(N)},
+            ("out",),
+            ("slots",),
+        ),
+        Call(
+            "gather",
+            {
+                "source": gram,
+                "rows": i64[:3],
+                "columns": i64[:4],
+                "out": np.zeros((5, 6)),
+                "to_rows": i64[:3],
+                "to_columns": i64[:4],
+            },
+            ("out",),
+            ("rows", "columns", "to_rows", "to_columns"),
+        ),
+        Call(
+            "mirror",
+            {"block": gram[:3, :4].copy(), "out": gram, "rows": i64[:3], "columns": i64[:4]},
+            ("out",),
+            ("rows", "columns"),
+        ),
+        Call(
+            "centred_rows",
+            {
+                "X": x.astype(np.float32),
+                "rows": i64[:3],
+                "centre": np.zeros(D, np.float32),
+                "out": np.zeros((3, D), np.float32),
+            },
+            ("out",),
+            ("rows",),
+        ),
+        Call(
+            "gaussian_entries",
+            {
+                "inner": np.zeros((3, 4), np.float32),
+                "row_squares": np.zeros(3, np.float32),
+                "column_squares": np.zeros(4, np.float32),
+                "out": np.zeros((5, 6), np.float32),
+                "slots": i64[:3],
+                "start": 2,
+            },
+            ("out",),
+            ("slots",),
+        ),
+        Call("pair_steps", pairs, ("alpha", "beta", "f", "f_beta", "state")),
+        Call(
+            "cell_moments",
+            {
+                "scores": f,
+                "weight": np.ones(N),
+                "edges": np.linspace(-1, 1, 6),
+                "out": np.zeros((4, 5)),
+            },
+            ("out",),
+        ),
+        Call("drop", {"values": f, "skipped": i64[:3]}, ("values",), ("skipped",)),
+        Call(
+            "project_balanced",
+            {
+                "a": f,
+                "upper": np.ones(N),
+                "b": g[:D],
+                "cap": np.ones(D),
+                "alpha": np.zeros(N),
+                "beta": np.zeros(D),
+            },
+            ("alpha", "beta"),
+        ),
+        Call(
+            "violation_sums",
+            {**plan, **{k: np.zeros(N) for k in ("vertex", "clipped", "curved", "degree")}},
+            ("vertex", "clipped", "curved", "degree"),
+            plans,
+        ),
+        Call(
+            "partner_sums",
+            {**plan, "values": x, "out": np.zeros((N, D))},
+            ("out",),
+            plans,
+        ),
+        Call(
+            "topk_vertices",
+            {
+                "rho": rho,
+                "pseudo": False,
+                "z": rng.normal(size=(N, M)),
+                "y": y,
+                "c": np.ones(N),
+                "label": np.zeros((N, 2), np.int32),
+                "value": np.zeros((N, 2)),
+            },
+            ("z", "label", "value"),
+            ("y",),
+        ),
+        Call(
+            "topk_block",
+            {
+                "rho": rho,
+                "pseudo": False,
+                "a": rng.normal(size=M),
+                "y": 1,
+                "q": 1.0,
+                "c": 1.0,
+                "beta": np.zeros(M),
+            },
+            ("beta",),
+        ),
+        Call(
+            "topk_losses",
+            {
+                "rho": rho,
+                "pseudo": False,
+                "z": rng.normal(size=(N, M)),
+                "y": y,
+                "c": np.ones(N),
+                "ridge": np.full(N, 0.1),
+                "slack": np.zeros(N),
+                "out": np.zeros(N),
+            },
+            ("z", "out"),
+            ("y",),
+        ),
+        Call(
+            "topk_feasible",
+            {
+                "rho": rho,
+                "n_classes": M,
+                "pseudo": False,
+                "c": np.ones(N),
+                "start": np.arange(0, 2 * N + 1, 2),
+                "beta": rng.random(2 * N),
+                "missing": np.zeros(N),
+            },
+            ("beta", "missing"),
+            ("start",),
+        ),
+        Call("count_proposed", {"start": np.zeros(N + 1, np.int64)}, ("start",), (), proposed),
+        Call(
+            "read_proposed",
+            {"label": np.zeros(kept[-1], np.int32), "value": np.zeros(kept[-1])},
+            ("label", "value"),
+            (),
+            proposed,
+        ),
+        Call(
+            "TopKDual",
+            {
+                "rho": rho,
+                "n_classes": M,
+                "pseudo": False,
+                "y": y,
+                "c": np.ones(N),
+                "square": np.ones(N),
+                "ridge": np.zeros(N),
+            },
+            (),
+            ("y",),
+        ),
+        Call("sweep_dense", {"x": x, "w": W, **sweep}, ("w",), ("order",), dual),
+        Call("sweep_csr", {**csr(), "w": W, **sweep}, ("w",), (*stored, "order"), dual),
+        Call(
+            "sweep_kernel",
+            {
+                "kernel": gram[4:8].copy(),
+                "first": 4,
+                "z": np.zeros((M, N)),
+                "order": i64[4:8].copy(),
+                "exact": True,
+                "longest": 3,
+            },
+            ("z",),
+            ("order",),
+            dual,
+        ),
+        Call("evaluate_dense", {"x": x, "w": W, "bias": bias, **losses}, ("losses",), (), dual),
+        Call(
+            "evaluate_csr",
+            {**csr(), "w": W, "bias": bias, **losses},
+            ("losses",),
+            stored,
+            dual,
+        ),
+        Call("evaluate_kernel", {"z": np.zeros((M, N)), **losses}, ("losses",), (), dual),
+        Call(
+            "propose",
+            {"x": x, "w": W, "bias": bias, "gamma": 1.0, "sum": W},
+            ("sum",),
+            (),
+            dual,
+        ),
+        Call(
+            "extrapolate_dense",
+            {"x": x, "sum": W, "bias": bias, "reach": 1.0},
+            ("sum",),
+            (),
+            swept,
+        ),
+        Call(
+            "extrapolate_csr",
+            {**csr(), "sum": W, "bias": bias, "reach": 1.0},
+            ("sum",),
+            stored,
+            swept,
+        ),
+        Call(
+            "hessian",
+            {"x": x, "bias": bias, "out": np.zeros((D * M, D * M))},
+            ("out",),
+            (),
+            proposed,
+        ),
+        Call("count", {"start": np.zeros(N + 1, np.int64)}, ("start",), (), dual),
+        Call(
+            "read",
+            {"label": np.zeros(0, np.int32), "value": np.zeros(0)},
+            ("label", "value"),
+            (),
+            dual,
+        ),
+        Call(
+            "ActiveSet",
+            {
+                "X": x,
+                "stored": i64,
+                "sign": np.tile([1.0, -1.0], N // 2),
+                "target": np.ones(N),
+                "upper": np.ones(N),
+            },
+            (),
+            ("stored",),
+        ),
+        Call(
+            "ActiveSet",
+            {
+                **csr(),
+                "n_features": D,
+                "stored": i64,
+                "sign": np.tile([1.0, -1.0], N // 2),
+                "target": np.ones(N),
+                "upper": np.ones(N),
+            },
+            (),
+            (*stored, "stored"),
+        ),
+    ]
+    return out
+
+
+CALLS = calls()
+# Without arrays, or with row numbers only: tested by hand.
+BARE = {"set_deadline", "late", "remember", "accept", "save", "restore", "bound", "release"}
+BARE |= {"optimise", "weights", "multipliers", "value", "intercept", "work"}

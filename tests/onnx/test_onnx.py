@@ -1,0 +1,351 @@
+"""Scores and labels of ONNX models against those of Python."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone, is_classifier
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.decomposition import PCA
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    RandomForestClassifier,
+)
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler, scale
+from sklearn.svm import SVC
+
+from shortlist import (
+    BudgetClassifier,
+    PatMat,
+    RankSVM,
+    TopKSVC,
+    TopPush,
+    TopStack,
+    TransductiveTopK,
+    pick,
+)
+from shortlist._scores import positive_scores
+from shortlist.picking.models import FAMILIES, Task, default_features
+
+onnxruntime = pytest.importorskip("onnxruntime")
+skl2onnx = pytest.importorskip("skl2onnx")
+from shortlist.onnx import NotConvertible, register, to_onnx  # noqa: E402
+
+KERNELS = ("linear", "rbf", "poly", "sigmoid", "laplacian", "chi2", "tanimoto", "minmax")
+DOUBLE, SINGLE = 1e-12, 1e-5
+
+
+@pytest.fixture(scope="module")
+def tumours():
+    X, y = load_breast_cancer(return_X_y=True)
+    return scale(X), y
+
+
+def run(written, X, name="rows"):
+    session = onnxruntime.InferenceSession(written.SerializeToString())
+    names = [output.name for output in session.get_outputs()]
+    return dict(zip(names, session.run(None, {name: X}), strict=True))
+
+
+def native(model, X):
+    if not is_classifier(model):
+        return model.predict(X)
+    if len(model.classes_) > 2:
+        return model.decision_function(X)
+    return positive_scores(model, X)
+
+
+def check(model, X, written=None, tolerance=DOUBLE, name="rows", wide=False):
+    """Compare on the batch and on its first row; `wide`: Python gets the rows in double."""
+    dtype = "float64" if tolerance == DOUBLE else "float32"
+    written = to_onnx(model, dtype=dtype) if written is None else written
+    X = X.astype(dtype)
+    for rows in (X, X[:1]):
+        found = run(written, rows, name)
+        rows = rows.astype(float) if wide else rows
+        wanted = native(model, rows)
+        assert found["scores"].dtype == dtype
+        assert found["scores"].shape == wanted.shape
+        unit = np.abs(native(model, X)).max()
+        np.testing.assert_allclose(found["scores"], wanted, rtol=tolerance, atol=tolerance * unit)
+        if is_classifier(model):
+            sure = clear(wanted, tolerance * unit)
+            np.testing.assert_array_equal(found["label"][sure], model.predict(rows)[sure])
+
+
+def clear(scores, margin):
+    """Rows whose label does not hang on the last digit of their score."""
+    if scores.ndim == 1:
+        return np.abs(scores) > margin
+    best = np.sort(scores, axis=1)
+    return best[:, -1] - best[:, -2] > margin
+
+
+def fitted(model, X, y, **params):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return clone(model).set_params(**params).fit(X, y)
+
+
+def rows_for(kernel, X):
+    return np.abs(X) if kernel in ("chi2", "minmax") else X
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize(
+    "model", [TopPush(0.05), PatMat(0.05), RankSVM(C=1e-3)], ids=lambda m: type(m).__name__
+)
+def test_every_kernel(tumours, model, kernel):
+    X, y = rows_for(kernel, tumours[0]), tumours[1]
+    made = fitted(model, X[:150], y[:150], kernel=kernel, tol=1e-2, gamma=0.02)
+    for tolerance in (DOUBLE, SINGLE):
+        check(made, X, tolerance=tolerance)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_many_classes(kernel):
+    X, y = load_iris(return_X_y=True)
+    names = np.array(["setosa", "versicolor", "virginica"])[y]
+    made = fitted(TopKSVC(k=2), X, names, kernel=kernel, tol=1e-2)
+    for tolerance in (DOUBLE, SINGLE):
+        check(made, X, tolerance=tolerance)
+
+
+def test_two_classes_of_top_k(tumours):
+    check(fitted(TopKSVC(k=1), *tumours, tol=1e-2), tumours[0])
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        TopPush(3, solver="smo"),
+        PatMat(cutoff="surrogate"),
+        PatMat(kernel="rbf", gamma="auto", cutoff="surrogate"),
+        TransductiveTopK(k=0.1),
+    ],
+    ids=repr,
+)
+def test_other_settings(tumours, model):
+    X, y = tumours
+    for tolerance in (DOUBLE, SINGLE):
+        check(fitted(model, X[:200], y[:200]), X, tolerance=tolerance)
+
+
+@pytest.mark.parametrize("model", [TopPush(0.05, kernel="rbf"), PatMat(kernel="laplacian")])
+def test_ten_thousand_rows(tumours, model):
+    X, y = tumours
+    made = fitted(model, X[:100], y[:100])
+    many = np.random.default_rng(0).normal(size=(10_000, X.shape[1]))
+    for tolerance in (DOUBLE, SINGLE):
+        check(made, many, tolerance=tolerance)
+
+
+def test_precomputed(tumours):
+    X, y = tumours
+    made = fitted(TopPush(0.05, kernel="precomputed"), X[:100] @ X[:100].T, y[:100])
+    check(made, X @ X[:100].T)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
+@pytest.mark.parametrize("apart", [0.0, 1e5])
+def test_large_offsets_lose_nothing(kernel, apart):
+    """Against extended precision: two clusters far from zero and from each other."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(-64, 65, size=(60, 4)) / 64.0
+    y = (X[:, 0] > 0).astype(int)
+    X[::2] += apart
+    made = PatMat(0.2, kernel=kernel, gamma=0.5).fit(X, y)
+    # The estimator itself is not asked for the kernel: only for what it has learned.
+    made.support_vectors_ = made.support_vectors_ + 1e6
+    vectors, rows = (A.astype(np.longdouble) for A in (made.support_vectors_, X + 1e6))
+    power = 2 if kernel == "rbf" else 1
+    distance = (np.abs(rows[:, None] - vectors) ** power).sum(axis=2)
+    wanted = np.exp(-distance / 2) @ made.dual_coef_[0] - made.quantile_
+    found = run(to_onnx(made), X + 1e6)["scores"]
+    np.testing.assert_allclose(found, wanted.astype(float), rtol=0, atol=1e-12)
+
+
+def test_sparse_support_vectors(tumours):
+    from scipy import sparse
+
+    X, y = np.where(tumours[0] > 1, tumours[0], 0.0), tumours[1]
+    made = fitted(PatMat(kernel="tanimoto"), sparse.csr_matrix(X[:150]), y[:150])
+    check(made, X)
+
+
+@pytest.mark.parametrize("wish", [{"fpr": 0.1}, {"precision": 0.9}], ids=str)
+@pytest.mark.parametrize("pos_label", [None, 0, 1])
+@pytest.mark.parametrize(
+    "scorer",
+    [TopPush(0.1), LogisticRegression(), RandomForestClassifier(10, random_state=0)],
+    ids=lambda m: type(m).__name__,
+)
+def test_budget_with_a_threshold(tumours, wish, pos_label, scorer):
+    X, y = tumours
+    made = BudgetClassifier(scorer, pos_label=pos_label, cv=0.3, random_state=0, **wish)
+    made.fit(X[:300], y[:300])
+    written = to_onnx(made)
+    found = run(written, X)
+    np.testing.assert_allclose(found["scores"], made.decision_function(X), rtol=0, atol=1e-12)
+    sure = np.abs(found["scores"]) > 1e-12  # forests have ties, which may round either way
+    np.testing.assert_array_equal(found["label"][sure], made.predict(X)[sure])
+
+
+def test_budget_of_a_frozen_ranker(tumours):
+    X, y = tumours
+    ranker = FrozenEstimator(RankSVM(C=1e-3).fit(X[:150], y[:150]))
+    made = BudgetClassifier(ranker, fpr=0.1).fit(X[150:300], y[150:300])
+    check(made, X)
+
+
+@pytest.mark.parametrize("wish", [{"k": 5}, {"fraction": 0.1}], ids=str)
+def test_budget_of_a_batch_is_refused(tumours, wish):
+    made = BudgetClassifier(TopPush(0.1), **wish).fit(*tumours)
+    (name,) = wish
+    with pytest.raises(NotConvertible, match=rf"{name}=.*depends on the other rows.*estimator_"):
+        to_onnx(made)
+
+
+@pytest.mark.parametrize("family", list(FAMILIES))
+def test_every_family_of_pick(tumours, family):
+    X, y = tumours[0].copy(), tumours[1]
+    X[::7, 3] = np.nan
+    task = Task(rate=0.1, n_rows=200, sparse=False, kind=None, effort="quick", seed=0)
+    make, reason = FAMILIES[family]
+    if family == "LightGBM":
+        pytest.importorskip("lightgbm")
+    elif reason(task) and family != "gradient boosting":
+        pytest.skip(reason(task))
+    _, estimator = list(make(task))[-1]
+    made = make_pipeline(default_features(X), estimator).fit(X[:200], y[:200])
+    # scikit-learn scales float32 rows in float32: a row on a split may take its other side.
+    for tolerance in (DOUBLE, SINGLE):
+        check(made, X, tolerance=tolerance, wide=True)
+
+
+def test_what_pick_returns(tumours):
+    X, y = tumours[0].copy(), tumours[1]
+    X[::7, 3] = np.nan
+    found = pick(X[:200], y[:200], X[200:], k=20, effort="quick")
+    check(found.model, X, wide=True)
+    check(found.model, X, wide=True, tolerance=SINGLE)
+
+
+@pytest.mark.parametrize("pos_label", [None, 0])
+@pytest.mark.parametrize("head", ["greedy", "patmat"])
+def test_stack(tumours, pos_label, head):
+    X, y = tumours
+    members = [
+        ("forest", RandomForestClassifier(15, random_state=0)),
+        ("logistic", LogisticRegression()),
+        ("patmat", PatMat(kernel="rbf")),
+        ("svc", SVC(class_weight="balanced")),
+    ]
+    made = TopStack(members, head=head, pos_label=pos_label, cv=3).fit(X[:200], y[:200])
+    for tolerance in (DOUBLE, SINGLE):
+        check(made, X, tolerance=tolerance, wide=True)
+    # The stack below a threshold of its own.
+    check(BudgetClassifier(FrozenEstimator(made), fpr=0.1).fit(X[200:], y[200:]), X)
+
+
+def test_stack_names_the_member_it_cannot_write(tumours):
+    odd = GradientBoostingClassifier(n_estimators=2)
+    made = TopStack([("odd", odd)], cv=2).fit(*tumours)
+    with pytest.raises(NotConvertible, match=r"'odd'.*GradientBoostingClassifier"):
+        to_onnx(made)
+
+
+@pytest.mark.parametrize("forest", [RandomForestClassifier, ExtraTreesClassifier])
+def test_forests(tumours, forest):
+    X, y = tumours
+    made = forest(25, random_state=0).fit(X[:300], y[:300])
+    found = run(to_onnx(made), X)
+    np.testing.assert_allclose(found["scores"], made.predict_proba(X)[:, 1], atol=1e-12)
+    # A tree that does not split at all, too.
+    stump = forest(3, max_depth=1, min_samples_leaf=150, random_state=0).fit(X[:200], y[:200])
+    np.testing.assert_allclose(
+        run(to_onnx(stump), X)["scores"], stump.predict_proba(X)[:, 1], atol=1e-12
+    )
+
+
+def test_lightgbm(tumours):
+    lightgbm = pytest.importorskip("lightgbm")
+    X, y = tumours[0].copy(), tumours[1]
+    for gaps in (False, True):
+        if gaps:
+            X[::5, 7] = np.nan
+        made = lightgbm.LGBMClassifier(n_estimators=15, verbose=-1, n_jobs=1).fit(X, y)
+        check(made, X)
+
+
+def test_names_what_it_cannot_write(tumours):
+    X, y = tumours
+    unknown = make_pipeline(StandardScaler(), GradientBoostingClassifier(n_estimators=2))
+    with pytest.raises(NotConvertible, match="GradientBoostingClassifier"):
+        to_onnx(unknown.fit(X, y))
+    with pytest.raises(NotConvertible, match="PCA"):
+        to_onnx(make_pipeline(PCA(2), TopPush(0.1)).fit(X, y))
+
+    def own(A, B):
+        return A @ B.T
+
+    with pytest.raises(NotConvertible, match="kernel="):
+        to_onnx(fitted(TopPush(0.1, kernel=own), X[:50], y[:50]))
+    made = TopPush(0.1).fit(X, y)
+    made.classes_ = np.array([0.5, 1.5])
+    with pytest.raises(NotConvertible, match="whole numbers or text"):
+        to_onnx(made)
+    with pytest.raises(ValueError, match="float16"):
+        to_onnx(TopPush(0.1).fit(X, y), dtype="float16")
+
+
+@pytest.mark.parametrize("labels", [[False, True], ["a", "b"], [3, 7], [1.0, 2.0]], ids=str)
+def test_labels_of_every_kind(tumours, labels):
+    X, y = tumours
+    made = TopPush(0.1).fit(X, np.array(labels)[y])
+    np.testing.assert_array_equal(run(to_onnx(made), X)["label"], made.predict(X))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        TopPush(0.05),
+        PatMat(kernel="rbf"),
+        PatMat(kernel="laplacian"),
+        RankSVM(C=1e-3),
+        TransductiveTopK(k=0.1),
+        BudgetClassifier(LogisticRegression(), fpr=0.1),
+    ],
+    ids=lambda m: f"{type(m).__name__}-{getattr(m, 'kernel', '')}",
+)
+def test_registered_with_skl2onnx(tumours, model, dtype):
+    X, y = tumours
+    register()
+    register()
+    made = fitted(model, X[:150], y[:150])
+    written = skl2onnx.to_onnx(made, X[:1].astype(dtype))
+    check(made, X, written, DOUBLE if dtype == "float64" else SINGLE, "X")
+
+
+def test_registered_as_a_step(tumours):
+    X, y = tumours
+    register()
+    made = make_pipeline(StandardScaler(), PCA(5), PatMat(kernel="rbf")).fit(X, y)
+    check(made, X, skl2onnx.to_onnx(made, X[:1]), DOUBLE, "X")
+    many = make_pipeline(StandardScaler(), TopKSVC(k=2)).fit(*load_iris(return_X_y=True))
+    rows = load_iris().data
+    check(many, rows, skl2onnx.to_onnx(many, rows[:1]), DOUBLE, "X")
+
+
+def test_registered_needs_a_recent_opset(tumours):
+    register()
+    with pytest.raises(ValueError, match="target_opset=12"):
+        skl2onnx.to_onnx(TopPush(0.1).fit(*tumours), tumours[0][:1], target_opset=12)

@@ -1,0 +1,177 @@
+"""What the list is for: read from columns or arrays, checked, and applied."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from shortlist import pick
+from shortlist.picking.order import read_order
+from shortlist.picking.probability import calibrate
+
+SAID = dict.fromkeys(
+    ("value", "cost", "one_per", "limits", "exclude", "time", "delay", "base_rate", "fill")
+)
+
+
+@pytest.fixture(scope="module")
+def tables():
+    rng = np.random.default_rng(0)
+
+    def table(n):
+        score = rng.normal(size=n)
+        frame = pd.DataFrame(
+            {
+                "a": score + 0.3 * rng.normal(size=n),
+                "b": rng.normal(size=n),
+                "amount": rng.lognormal(3, 1, n).round(2),
+                "customer": rng.integers(0, n // 2, n),
+                "region": rng.choice(["north", "south", "west"], n),
+                "booked": pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(n), unit="h"),
+                "done": rng.random(n) < 0.1,
+            }
+        )
+        return frame, rng.random(n) < 1 / (1 + np.exp(-3 * score + 2))
+
+    return *table(400), *table(200)
+
+
+def found(tables, k=20, **said):
+    H, y, C, _ = tables
+    return pick(H, y, C, k, models=["random forest"], effort="quick", **said)
+
+
+def read(tables, **said):
+    H, _, C, _ = tables
+    return read_order(H, C, None, **(SAID | said))
+
+
+def test_ids_and_times_are_no_features_and_values_are(tables):
+    X, C, terms = read(tables, value="amount", one_per="customer", time="booked", delay="1d")
+    assert list(X.columns) == list(C.columns) == ["a", "b", "amount", "region", "done"]
+    assert terms.delay == 86_400
+    assert terms.window == 199 * 3600
+    assert terms.history.value.sum() == pytest.approx(tables[0]["amount"].sum())
+    assert not terms.fill
+
+
+def test_pairs_of_arrays_say_the_same(tables):
+    H, _, C, _ = tables
+    by_name = read(tables, value="amount", limits={"region": {"north": (1, 4)}})[2]
+    pair = (H["region"].to_numpy(), C["region"].to_numpy())
+    by_pair = read(
+        tables,
+        value=(H["amount"].to_numpy(), C["amount"].to_numpy()),
+        limits=[(pair, {"north": (1, 4)})],
+    )[2]
+    assert np.array_equal(by_name.history.value, by_pair.history.value)
+    assert np.array_equal(by_name.bounds[0].least, by_pair.bounds[0].least)
+    assert np.array_equal(by_name.candidates.groups[0], by_pair.candidates.groups[0])
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ({"value": "amuont"}, "value='amuont' is no column of X. It has 'a'"),
+        ({"value": "region"}, "value must hold numbers"),
+        ({"cost": (np.ones(3), np.ones(200))}, r"one entry per row of X, shape \(400,\)"),
+        ({"limits": {"region": {"nrth": 3}}}, "region has no group 'nrth'; it has 'north'"),
+        ({"limits": {"region": {"north": (5, 2)}}}, "0 <= least <= most"),
+        ({"limits": {"region": -1}}, "at most a whole number"),
+        ({"delay": "7d"}, "delay='7d' needs time"),
+        ({"time": "region"}, "which is no time"),
+        ({"base_rate": 1.5}, "base_rate must be"),
+        ({"exclude": [900]}, "exclude must be row numbers"),
+        ({"cost": np.nan}, "cost"),
+    ],
+)
+def test_mistakes_are_named(tables, said, words):
+    with pytest.raises(ValueError, match=words):
+        read(tables, **said)
+
+
+def test_missing_values_are_named(tables):
+    H, y, C, _ = tables
+    H = H.assign(amount=H["amount"].where(H.index != 7))
+    with pytest.raises(ValueError, match="value is nan in row 7 of X"):
+        read((H, y, C, None), value="amount")
+
+
+def test_all_terms_together_are_kept(tables):
+    C = tables[2]
+    result = found(
+        tables,
+        value="amount",
+        cost=2.0,
+        one_per="customer",
+        limits={"region": {"north": (2, 5), "south": 6}},
+        exclude="done",
+    )
+    chosen = C.iloc[result.selected]
+    assert chosen["customer"].is_unique
+    assert not chosen["done"].any()
+    assert 2 <= (chosen["region"] == "north").sum() <= 5
+    assert (chosen["region"] == "south").sum() <= 6
+    gain = result.probability * C["amount"].to_numpy() - 2.0
+    assert (np.diff(gain[result.selected]) <= 1e-12).all()
+    assert result.expected_gain.low <= result.expected_gain.value <= result.expected_gain.high
+    assert "This list is worth" in result.verdict
+    assert "The limits cost" in result.verdict
+    shorter = result.at(8)
+    assert len(shorter.selected) <= 8
+    assert len(result.to_frame(C)) == len(result.selected)
+
+
+def test_rows_that_cost_more_than_they_bring_are_left_out(tables):
+    result = found(tables, value=1.0, cost=0.8)
+    assert (result.probability[result.selected] > 0.8).all()
+    assert len(found(tables, value=1.0, cost=0.8, fill=True).selected) == 20
+    if len(result.selected) < 20:
+        assert "no other row is expected to bring" in result.verdict
+
+
+def test_value_finds_more_money_than_hits(tables):
+    _, _, C, y = tables
+    money = y * C["amount"].to_numpy()
+    by_value, by_hits = found(tables, value="amount"), found(tables)
+    assert money[by_value.selected].sum() > money[by_hits.selected].sum()
+    assert by_value.expected_gain.value > by_value.expected_gain.most_hits
+
+
+def test_excluded_rows_by_number_mask_and_id(tables):
+    C = tables[2]
+    first = found(tables).selected
+    assert not set(found(tables, exclude=first[:5]).selected) & set(first[:5])
+    mask = np.isin(np.arange(200), first[:5])
+    assert not set(found(tables, exclude=mask).selected) & set(first[:5])
+    handled = C["customer"].iloc[first[:5]].tolist()
+    left = found(tables, exclude={"customer": handled})
+    assert not set(C["customer"].iloc[left.selected]) & set(handled)
+
+
+def test_a_base_rate_lowers_probabilities_and_forecast(tables):
+    plain, rare = found(tables), found(tables, base_rate=0.02)
+    assert rare.probability.mean() < 0.3 * plain.probability.mean()
+    assert rare.expected_hits.value < plain.expected_hits.value
+    assert "2.0% of the candidates are taken to be positive, as you said" in rare.verdict
+    assert "as in the history" in plain.verdict
+    assert np.array_equal(np.argsort(-rare.probability)[:20], np.argsort(-plain.probability)[:20])
+
+
+def test_folds_in_time(tables):
+    result = found(tables, time="booked", delay="12h")
+    assert "windows of" in result.settings["cv"]
+    rows = result.held_out_rows
+    assert rows.row[rows.fold == rows.fold.max()].max() == 399
+    with pytest.raises(ValueError, match="time leaves no window to test"):
+        found(tables, time="booked", delay="600d")
+
+
+def test_calibration_is_monotone_and_right_at_the_top():
+    rng = np.random.default_rng(1)
+    z = rng.normal(scale=2, size=4000)
+    hit = rng.random(4000) < 1 / (1 + np.exp(-(0.5 * z + 0.5 * np.minimum(z, 0) - 1)))
+    curve = calibrate(z, hit, np.ones(4000))
+    grid = curve(np.linspace(-10, 10, 50))
+    assert (np.diff(grid) >= 0).all()
+    top = z > np.quantile(z, 0.95)
+    assert abs(curve(z)[top].mean() - hit[top].mean()) < 0.08

@@ -1,0 +1,72 @@
+"""What enters a certificate: proofs, never claims."""
+
+import numpy as np
+import pytest
+
+from shortlist.certificate import CertificateError, Monitor, Proof
+
+
+def monitor(**kwargs):
+    return Monitor(**{"tol": 1e-3, "max_iter": 100, **kwargs})
+
+
+def test_a_claim_that_is_proved_converges():
+    one = monitor()
+    assert one.check(1.0, 1.0 - 1e-4, lambda: Proof("model", 1.0, 1.0 - 1e-4, 1e-5))
+    solution, certificate = one.conclude()
+    assert (solution, certificate.status) == ("model", "converged")
+    assert certificate.primal == 1.0
+    assert certificate.dual == pytest.approx(1.0 - 1e-4 - 1e-5, abs=1e-12)
+
+
+@pytest.mark.parametrize("gap", [1.01e-3, 5e-3, 0.05, 0.5])
+def test_a_claim_that_is_not_proved_does_not(gap):
+    """Neither then, nor at the end."""
+    one = monitor()
+    assert not one.check(1.0, 1.0, lambda: Proof("model", 1.0, 1.0 - gap))
+    assert one.status is None
+    assert one.goal < one.tol
+    _, certificate = one.conclude()
+    assert certificate.status == "stalled"
+    assert certificate.relative_gap == pytest.approx(gap)
+
+
+def test_rounding_lowers_a_bound():
+    """A gap of zero with a rounding above the tolerance proves nothing."""
+    one = monitor()
+    assert not one.check(1.0, 1.0, lambda: Proof("model", 1.0, 1.0, rounding=0.01))
+    _, certificate = one.conclude()
+    assert certificate.status != "converged"
+    assert certificate.dual == pytest.approx(0.99)
+
+
+def test_bounds_that_cross_are_an_error():
+    one = monitor()
+    one.accept(Proof("good", 1.0, 0.9))
+    with pytest.raises(CertificateError, match="one of the proofs is wrong"):
+        one.accept(Proof("wrong", 2.0, 1.1))
+
+
+def test_bounds_may_cross_by_their_rounding():
+    one = monitor()
+    one.accept(Proof("model", 1.0, 1.0 + 1e-6, rounding=1e-5))
+    assert one.conclude()[1].gap >= 0.0
+
+
+def test_the_best_proof_is_returned_with_the_best_bound():
+    one = monitor()
+    for proof in (Proof("a", 3.0, 1.0), Proof("b", 2.0, 0.5), Proof("c", 2.5, 1.5)):
+        one.accept(proof)
+    solution, certificate = one.conclude()
+    assert (solution, certificate.primal, certificate.dual) == ("b", 2.0, 1.5)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_numbers_that_are_none_prove_nothing(value):
+    one = monitor()
+    one.accept(Proof("a", 3.0, 1.0))
+    one.accept(Proof("b", value, 2.0))
+    one.accept(Proof("c", 2.0, -value))
+    one.accept(Proof("d", 1.0, 2.9, rounding=np.nan))
+    solution, certificate = one.conclude()
+    assert (solution, certificate.primal, certificate.dual) == ("c", 2.0, 1.0)

@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Build the sdist, a wheel from it, and use the wheel where no compiler can be found.
+#
+#   tests/wheel/recipe.sh [python] [other pythons that must run the same wheel ...]
+#
+# Needs the packages of the extra "release".
+set -euo pipefail
+root="$(cd "$(dirname "$0")/../.." && pwd)"
+python="${1:-python3}"
+shift || true
+work="$(mktemp -d)"
+trap 'rm -rf "$work"' EXIT
+
+"$python" -m build --sdist --outdir "$work/dist" "$root"
+mkdir "$work/source"
+tar -xzf "$work"/dist/*.tar.gz -C "$work/source" --strip-components 1
+"$python" -m build --wheel --outdir "$work/dist" "$work/source"
+wheel="$(echo "$work"/dist/*.whl)"
+
+"$python" -m twine check --strict "$work"/dist/*
+"$python" -m check_wheel_contents "$wheel"
+"$python" -m validate_pyproject "$root/pyproject.toml"
+case "$wheel" in *abi3*) "$python" -m abi3audit --strict --report "$wheel" > /dev/null ;; esac
+size="$(wc -c < "$wheel")"
+[ "$size" -lt 3000000 ] || { echo "$(basename "$wheel") has $size bytes, the limit is 3 MB" >&2; exit 1; }
+
+cd "$work"
+for each in "$python" "$@"; do
+  "$each" -m venv "$work/clean"
+  "$work/clean/bin/pip" install -q --only-binary :all: "$wheel"
+  # No compiler on the path, and no source tree in sight.
+  env -i HOME="$work" PATH="$work/clean/bin" "$work/clean/bin/python" -I "$root/tests/wheel/check.py"
+  rm -rf "$work/clean"
+done
+echo "$(basename "$wheel"): $size bytes"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import warnings
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 from time import perf_counter
 from typing import Any
@@ -13,8 +14,9 @@ import numpy as np
 import scipy
 import sklearn
 from scipy import sparse
-from sklearn.pipeline import Pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
 
 from .. import __version__
 from .._checks import check_choice
@@ -25,7 +27,7 @@ from .combining import HEAD, Combination, combine
 from .comparison import COMBINATION, forecast_budgets
 from .deciding import check_scoring
 from .history import Candidates, check_budget, check_history, make_folds
-from .models import EFFORTS, Task, contestants, default_features, kind_of
+from .models import EFFORTS, Task, as_numbers, contestants, default_features, kind_of
 from .order import read_order, time_folds, windows_in_words
 from .outlook import Evidence, Outlook
 from .plan import make_plan
@@ -193,7 +195,7 @@ def pick(
         competing,
         history,
         folds,
-        default_features(history.X) if features is None else features,
+        _features(history.X, features, models),
         task.rate,
         forecast_budgets(pool.n_rows, places) / pool.n_rows,
         judged,
@@ -245,6 +247,13 @@ def pick(
         plan=plan,
         **at_budget(places, outlook, winner, scores, left_out, places, plan),
     )
+
+
+def _features(X: Any, features: Any, models: Any) -> Any:
+    """Return what comes before every model; the library's own take arrays of numbers."""
+    if features is None:
+        return default_features(X)
+    return features if isinstance(models, Mapping) else make_pipeline(features, as_numbers())
 
 
 def _seed(random_state: Any) -> int:
@@ -316,7 +325,7 @@ def _refit(race: Race, combination: Combination) -> tuple[Pipeline, list[str]]:
         cv=race.folds.first,
     )
     stack.classes_ = np.array([0, 1])
-    stack.n_features_in_ = made.shape[1]
+    validate_data(stack, made, skip_check_array=True)
     stack._assemble(names, fitted, combination.head, combination.threshold)
     return Pipeline([("features", transformer), ("model", stack)]), problems
 

@@ -341,17 +341,20 @@ def kind_of(X: Any) -> str | None:
     return "counts" if (values == np.floor(values)).all() else None
 
 
+def as_numbers() -> Any:
+    """Return a transformer that makes an array of any table of numbers and scales nothing."""
+    return StandardScaler(with_mean=False, with_std=False)
+
+
 def default_features(X: Any) -> Any:
     """Unfitted transformer that makes numbers of rows of this kind.
 
     Numbers stay as they are, missing ones too. Tables with other columns: skrub's
     ``TableVectorizer``.
     """
-    # Scales nothing: it makes an array of numbers of any table of numbers.
-    numbers = StandardScaler(with_mean=False, with_std=False)
     other = [] if sparse.issparse(X) else other_columns(X)
     if not other:
-        return numbers
+        return as_numbers()
     if importlib.util.find_spec("skrub") is None:
         raise ValueError(
             f"X has columns that are not numbers: {', '.join(map(repr, other[:5]))}"
@@ -360,7 +363,7 @@ def default_features(X: Any) -> Any:
         )
     from skrub import TableVectorizer
 
-    return make_pipeline(TableVectorizer(), numbers)
+    return make_pipeline(TableVectorizer(), as_numbers())
 
 
 def other_columns(X: Any) -> list[Any]:

@@ -25,12 +25,15 @@ _MOST_BYTES = 256 << 20
 
 # functools.partial holds a function and its arguments; the function has to be listed, too.
 TRUSTED = (
+    "collections.OrderedDict",
     "functools.partial",
+    "lightgbm.basic.Booster",
     "lightgbm.sklearn.LGBMClassifier",
     "numpy.dtype",
     "shortlist.certificate.Certificate",
     "shortlist.certificate.Check",
     "shortlist.certificate.Trace",
+    "shortlist.rows.formulas.NamedKernel",
     "shortlist.rows.kernels.minmax_kernel",
     "shortlist.rows.kernels.rbf_kernel",
     "shortlist.rows.kernels.tanimoto_kernel",
@@ -39,6 +42,7 @@ TRUSTED = (
     "shortlist.top.estimators.TopPush",
     "shortlist.transductive.estimator.TransductiveTopK",
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+    "sklearn.tree._tree.Tree",
 )
 
 

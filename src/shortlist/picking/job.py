@@ -123,6 +123,30 @@ def pick(
     effort : {"quick", "normal", "thorough"}, default="normal"
         Settings a family, trees a forest, repeats of the folds, and rows of a long history
         that race (10,000, 20,000 or 100,000).
+    value, cost : column name, or pair of arrays, default=None
+        What a hit brings, and what taking a row costs: rows are then chosen by expected gain.
+        A pair holds one array for the history and one for the candidates; a name is a column
+        of both frames.
+    one_per : column name, or pair of arrays, default=None
+        Entity of every row, such as the customer: at most one row of each is taken. It is no
+        feature.
+    limits : dict or list, default=None
+        ``{column: bounds}``, where bounds are one number of rows at most for every group,
+        ``(least, most)``, or a dict of these by group.
+    exclude : array, column name or dict, default=None
+        Candidates that may not be taken: row numbers, a mask, a column that is true for them,
+        ``{column: values}`` or, with `one_per`, its values.
+    time : column name, or pair of arrays, default=None
+        When each row happened: folds then learn from the past only. It is no feature.
+    delay : str, timedelta or float, default=None
+        Time until a label is known, such as ``"7d"``; with `time`.
+    only_new : bool, default=False
+        With `time` and `one_per`, judge on entities that the past does not hold.
+    base_rate : float, default=None
+        Share of positives among the candidates, where the history was thinned out.
+    fill : bool, default=None
+        Whether rows of no expected gain may fill the budget; None fills it unless there are
+        values or costs.
     random_state : int, RandomState instance or None, default=0
         Seed of the folds and models.
     n_jobs : int, default=None

@@ -145,6 +145,10 @@ class Certificate:
         return self.gap / max(abs(self.primal), _TINY)
 
 
+class CollapsedWarning(UserWarning):
+    """The optimal model is zero: every row gets the same score."""
+
+
 class CertificateError(RuntimeError):
     """Primal and dual crossed by more than rounding: a defect of the solver or its proof."""
 

@@ -14,11 +14,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._checks import check_choice, check_number, check_weight, outside
 from .._fit import ROW_DTYPES, atomic, check_sparse, solve
 from .._losses import LOSSES
-from ..certificate import Certificate, CertificateError, Check
+from ..certificate import Certificate, CertificateError, Check, CollapsedWarning
 from ..metrics import pairwise_accuracy
 from ..rows.kernels import KernelFunction, KernelMatrix, kernel_function
 from ..rows.operators import as_rows
-from ..top.estimators import CollapsedWarning
 from .problem import PairProblem, Pairs
 from .spaces import KernelSpace, LinearSpace, Point, Space
 

@@ -28,9 +28,9 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from .._scores import take_rows
+from ..certificate import CollapsedWarning
 from ..stacking.estimator import weight_options
 from ..stacking.heads import member_scores
-from ..top.estimators import CollapsedWarning
 from .history import Folds, History
 from .models import Model
 from .noise import shares

@@ -1,6 +1,6 @@
 """The top of a two-class list: TopPush and PatMat."""
 
-from .classifier import CollapsedWarning
+from ..certificate import CollapsedWarning
 from .estimators import PatMat, TopPush
 
 __all__ = ["CollapsedWarning", "PatMat", "TopPush"]

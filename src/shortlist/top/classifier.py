@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._checks import check_choice, check_number, outside
 from .._fit import ROW_DTYPES, BinaryData, atomic, solve, validate_binary
 from .._losses import LOSSES
-from ..certificate import Certificate, Check
+from ..certificate import Certificate, Check, CollapsedWarning
 from ..rows.duplicates import merge_duplicates
 from ..rows.formulas import NamedKernel
 from ..rows.kernels import KernelFunction, KernelMatrix, kernel_function
@@ -34,10 +34,6 @@ from .sweeps import Start
 # Solvers that work on kernel entries even where the kernel is linear.
 _KERNEL_SOLVERS = ("smo", "coordinate")
 _SLICE_BYTES = 32_000_000
-
-
-class CollapsedWarning(UserWarning):
-    """The optimal model is zero: every row gets the same score."""
 
 
 class TopClassifier(ClassifierMixin, BaseEstimator, ABC):

@@ -9,9 +9,9 @@ import numpy as np
 
 from .._checks import check_choice, check_number
 from .._losses import LOSSES
-from ..certificate import Check
+from ..certificate import Check, CollapsedWarning
 from ..rows.kernels import KernelFunction
-from .classifier import CollapsedWarning, TopClassifier
+from .classifier import TopClassifier
 from .rules import HighestRows, TopRate
 
 __all__ = ["CollapsedWarning", "PatMat", "TopPush"]

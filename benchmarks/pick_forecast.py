@@ -96,7 +96,9 @@ def main() -> None:
         for one in SETS:
             if one.name.startswith(("news", "fashion", "hiva", "sylva", "kdd")):
                 continue
-            if all(store.has(set=one.name, seed=s, rate=RATES[-1]) for s in range(arguments.splits)):
+            if all(
+                store.has(set=one.name, seed=s, rate=RATES[-1]) for s in range(arguments.splits)
+            ):
                 continue
             try:
                 X, y = one.load()

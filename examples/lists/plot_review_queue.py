@@ -7,8 +7,8 @@ model is worth to them.
 """
 
 # %%
-# The loans come with the package. ``pick`` compares models at this budget and makes the
-# list; two families keep this example short.
+# The loans come with the package. ``pick`` combines models for this budget and makes the
+# list.
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -21,7 +21,7 @@ X, y = load_credit()
 X = pd.get_dummies(X, dtype=float)  # text to columns, once and for all
 order = np.random.default_rng(0).permutation(len(y))
 past, now = order[:700], order[700:]
-found = pick(X.iloc[past], y[past], X.iloc[now], k=100, models=["PatMat", "gradient boosting"])
+found = pick(X.iloc[past], y[past], X.iloc[now], k=100, effort="quick")
 print(found.verdict)
 print(found.to_frame(X.iloc[now]).iloc[:5, :7])
 

@@ -24,8 +24,8 @@ train, test = order[:400], order[400:]
 print(f"{int(bits.sum(axis=1).mean())} features per fingerprint, {y[train].sum()} known actives")
 
 # %%
-# Precision of the first k of 1,397 others, for three kernels: on bits, a straight line knows which pixels matter,
-# Tanimoto which images are alike.
+# Precision of the first k of 1,397 others, for three kernels: on bits, a straight line knows
+# which pixels matter, Tanimoto which images are alike.
 figure, ax = plt.subplots(figsize=(7, 4.2))
 for kernel in ("linear", "rbf", "tanimoto"):
     model = PatMat(tau=0.02, kernel=kernel, C=1).fit(bits[train], y[train])

@@ -7,7 +7,7 @@ ONNX runtime can score with: no Python, no shortlist.
 """
 
 # %%
-# Choose a model for the tumours, with some measurements missing.
+# Combine models for the tumours, with some measurements missing.
 import matplotlib.pyplot as plt
 import numpy as np
 import onnxruntime
@@ -19,7 +19,7 @@ from shortlist.onnx import to_onnx
 X, y = load_tumours()
 X = X.copy()
 X[::9, 2] = np.nan
-found = pick(X[:400], y[:400], X[400:], k=30, models=["PatMat", "PatMat rbf"])
+found = pick(X[:400], y[:400], X[400:], k=30, effort="quick")
 print(found.verdict)
 
 # %%

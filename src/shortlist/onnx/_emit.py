@@ -219,7 +219,7 @@ def _stack(model: TopStack, graph: Graph, x: Rows) -> str:
         model.estimators_, model.slopes_, model.intercepts_, strict=True
     ):
         try:
-            values = _of_positive(member, graph, x, _flips(model))
+            values = scores(member, graph, x)  # members know the class as 1
         except NotConvertible as error:
             raise NotConvertible(f"the member {name!r} of TopStack: {error}") from None
         if is_classifier(member) and not hasattr(member, "decision_function"):

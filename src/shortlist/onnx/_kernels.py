@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from ..rows.formulas import NamedKernel
 from ._errors import NotConvertible
 from ._graph import Graph
 
@@ -33,8 +33,8 @@ def gamma_of(model: Any) -> float:
     if "_gamma" in vars(model):
         return float(model._gamma)
     for value in vars(model).values():
-        if isinstance(value, functools.partial) and "gamma" in value.keywords:
-            return float(value.keywords["gamma"])
+        if isinstance(value, NamedKernel) and "gamma" in value.parameters:
+            return float(value.parameters["gamma"])
     raise NotConvertible(
         f"{type(model).__name__}(gamma={gamma!r}) does not tell which number it used. "
         "Fit it again with gamma as a number."

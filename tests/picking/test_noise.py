@@ -128,3 +128,9 @@ def test_counted_and_continuous_intervals_agree():
     counted = noise.hit_interval(2000, 0.3, 0.02, 500.0, 0.25, 0.9)
     smooth = noise.hit_interval(2001, 0.3, 0.02, 500.0, 0.25, 0.9)
     np.testing.assert_allclose(counted, smooth, rtol=0.005)
+
+
+@given(st.floats(0, 1), st.integers(2, 20), st.floats(-1e-18, 1))
+def test_pooled_error_lies_between_what_it_pools(between, folds, within):
+    error = noise.pooled_error(between, folds, within) ** 2
+    assert min(between, max(within, 0.0)) - 1e-12 <= error <= max(between, within) + 1e-12

@@ -61,7 +61,8 @@ def pooled_error(between: float, folds: int, within: float) -> float:
     as the folds themselves, which are few and disagree or agree by chance. The two are
     averaged, the folds with their degrees of freedom, the places with four.
     """
-    return float(np.sqrt(((folds - 1) * between + 4.0 * within) / (folds + 3.0)))
+    # A precision of one, rounded, may leave a variance below zero.
+    return float(np.sqrt(((folds - 1) * between + 4.0 * max(within, 0.0)) / (folds + 3.0)))
 
 
 def margin(error: float, folds: int, confidence: float) -> float:

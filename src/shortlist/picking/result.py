@@ -99,7 +99,7 @@ class Shortlist:
     >>> X, y = load_tumours()
     >>> found = pick(X[:300], y[:300], X[300:], k=20, models=["PatMat"])
     >>> len(found.selected), found.at(30).k, len(found.to_frame(X[300:]).columns)
-    (20, 30, 33)
+    (20, 30, 34)
     >>> found.expected_hits.low <= found.expected_hits.value <= found.expected_hits.high
     True
     """

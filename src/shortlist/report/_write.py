@@ -50,7 +50,7 @@ def write_report(
     >>> from shortlist import pick
     >>> from shortlist.report import write_report
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> result = pick(X[:300], y[:300], X[300:], k=50, models=["TopPush"], cv=3, repeats=1)
+    >>> result = pick(X[:300], y[:300], X[300:], k=50, models=["PatMat"], cv=3, repeats=1)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_report(result, Path(folder) / "report.html")
     ...     (Path(folder) / "report.html").read_text("utf-8")[:15]

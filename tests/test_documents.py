@@ -31,7 +31,7 @@ def commands(page):
 
 @pytest.fixture
 def short_race(monkeypatch):
-    quick = functools.partial(picking.pick, models=["TopPush"], cv=3, repeats=1)
+    quick = functools.partial(picking.pick, models=["PatMat"], cv=3, repeats=1)
     monkeypatch.setattr(picking, "pick", quick)
 
 

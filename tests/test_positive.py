@@ -88,7 +88,7 @@ def test_rows_in_blocks_follow_the_same_rule(data):
 
 def test_the_rule_itself():
     assert positive_index(np.array(["YES", "no"]), None) == 0
-    with pytest.raises(ValueError, match="pos_label='a' or pos_label='b'"):
+    with pytest.raises(ValueError, match="pos_label='b' or pos_label='a'"):
         positive_index(np.array(["a", "b"]), None, refuse=True)
-    with pytest.raises(ValueError, match="pos_label=1 or pos_label=2"):
+    with pytest.raises(ValueError, match="pos_label=2 or pos_label=1"):
         positive_index(np.array([1, 2]), None, refuse=True)

@@ -161,8 +161,8 @@ def positive_index(classes: np.ndarray, pos_label: Any, *, refuse: bool = False)
     first, last = classes.tolist()
     if refuse:
         raise ValueError(
-            f"y holds {first!r} and {last!r}, which do not say what you look for; add "
-            f"pos_label={first!r} or pos_label={last!r}."
+            f"y holds {first!r} and {last!r}, and nothing says which of them you look for. Pass "
+            f"pos_label={last!r} or pos_label={first!r}."
         )
     if isinstance(last, str):
         warnings.warn(

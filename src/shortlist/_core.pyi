@@ -345,7 +345,7 @@ class TopKDual:
         """Write the entries of all rows."""
 
     def count_proposed(self, start: np.ndarray) -> None:
-        """Write where the proposed entries of each row start."""
+        """Write where each row's entries start in the last proposal."""
 
     def read_proposed(self, label: np.ndarray, value: np.ndarray) -> None:
-        """Write the proposed entries."""
+        """Write the entries of the last proposal."""

@@ -123,7 +123,7 @@ def small_model(tmp_path_factory):
     columns, typed = read_columns(table[["x"]])
     features = Features(columns, typed)
     pipeline = Pipeline([("model", TopPush())])
-    pipeline.fit(features.make(typed), (table["y"] == "1").astype(int))
+    pipeline.fit(features.make(typed).to_numpy(), (table["y"] == "1").astype(int))
     path = tmp_path_factory.mktemp("model") / "m.skops"
     save_model(SavedModel(pipeline, columns, features, "y", "1", ["id"], "TopPush", {}), path)
     return path.read_bytes(), b"id,x\n1,2\n3,4\n"

@@ -17,7 +17,7 @@ PICK = ("pick", "candidates.csv", "--history", "history.csv", "--label", "outcom
 
 @pytest.fixture(autouse=True)
 def short_race(monkeypatch):
-    quick = functools.partial(picking.pick, models=["TopPush"], cv=3, repeats=1)
+    quick = functools.partial(picking.pick, models=["PatMat"], cv=3, repeats=1)
     monkeypatch.setattr(picking, "pick", quick)
 
 

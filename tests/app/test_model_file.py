@@ -1,6 +1,7 @@
 """Model files that were tampered with are refused before compiled code follows them."""
 
 import json
+import re
 import zipfile
 
 import numpy as np
@@ -30,7 +31,7 @@ def saved(tmp_path):
     )
     columns, typed = read_columns(rows)
     features = Features(columns, typed)
-    made = features.make(typed)
+    made = features.make(typed).to_numpy()
     model = HistGradientBoostingClassifier(max_iter=3, min_samples_leaf=5)
     pipeline = Pipeline([("model", model.fit(made, (rng.random(n) < 0.5).astype(int)))])
     path = tmp_path / "m.skops"
@@ -50,7 +51,9 @@ def tamper(path, change):
 def test_what_was_saved_scores_alike(saved):
     path, rows, scores = saved
     model = load_model(path)
-    again = model.pipeline.decision_function(model.features.make(model.columns.apply(rows)))
+    again = model.pipeline.decision_function(
+        model.features.make(model.columns.apply(rows)).to_numpy()
+    )
     np.testing.assert_array_equal(again, scores)
 
 
@@ -131,4 +134,39 @@ def test_older_formats_are_named(saved):
     path, _, _ = saved
     skops.io.dump({"format": 1}, path)
     with pytest.raises(ModelFileError, match="format 1 and this version of shortlist reads 2"):
+        load_model(path)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (r"left_child=\d+", "left_child=90000"),
+        (r"right_child=-?\d+", "right_child=0"),
+        (r"split_feature=\d+", "split_feature=77"),
+        (r"num_leaves=\d+", "num_leaves=3"),
+    ],
+)
+def test_boosted_trees_that_point_outside_themselves(saved, before, after):
+    lightgbm = pytest.importorskip("lightgbm")
+    path, rows, _ = saved
+    model = load_model(path)
+    made = model.features.make(model.columns.apply(rows)).to_numpy()
+    y = np.arange(len(rows)) % 2
+    boosted = lightgbm.LGBMClassifier(n_estimators=3, min_child_samples=5, verbose=-1).fit(made, y)
+    pipeline = Pipeline([("model", boosted)])
+    save_model(
+        SavedModel(pipeline, model.columns, model.features, "y", "1", [], "boosting", {}), path
+    )
+    again = load_model(path).pipeline.predict_proba(made)
+    np.testing.assert_allclose(again, pipeline.predict_proba(made))
+
+    def change(name, content):
+        if name != "schema.json":
+            return content
+        changed = re.sub(before, after, content.decode())
+        assert changed != content.decode()
+        return changed.encode()
+
+    tamper(path, change)
+    with pytest.raises(ModelFileError, match="not a model file"):
         load_model(path)

@@ -58,8 +58,8 @@ def test_the_default_converges_or_names_the_rounding(kind, fit_intercept):
     certificate = model.certificate_
     if certificate.status != "converged":
         assert certificate.status == "stalled"
-        assert certificate.rounding > 1e-3 * certificate.gap
-        assert "offset" in kind or "scale" in kind or "far" in kind
+        assert certificate.rounding > 0.5 * certificate.gap
+        assert kind in ("offset 1e+12", "scale 1e+12")
 
 
 @pytest.mark.parametrize(("solver", "kernel"), PAIRS)

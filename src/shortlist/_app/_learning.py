@@ -222,15 +222,15 @@ def _choose(
 ) -> None:
     """Compare models and choose the rows."""
     missing = MissingCount(job.columns)
-    made = job.features.make(typed)
+    # Without names: some models take only plain words, and columns are called what they are.
+    made = job.features.make(typed).to_numpy()
     job.features.forget()
 
-    def blocks() -> Iterator[pd.DataFrame]:
+    def blocks() -> Iterator[np.ndarray]:
         for block in pool.blocks():
-            yield job.features.make(missing.add(block))
+            yield job.features.make(missing.add(block)).to_numpy()
 
     candidates = next(blocks()) if pool.typed is not None else blocks
-    more: dict[str, Any] = {} if request.effort is None else {"effort": request.effort}
     with progress() as show, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         result = picking.pick(
@@ -239,12 +239,12 @@ def _choose(
             candidates,
             request.budget,
             # They are scaled and without gaps already.
-            features=FunctionTransformer(feature_names_out="one-to-one"),
+            features=FunctionTransformer(),
             groups=groups,
             random_state=request.seed,
             n_jobs=request.jobs,
             progress=show,
-            **more,
+            effort=request.effort,
         )
     told = [str(w.message) for w in caught if w.category is UserWarning]
     fresh = list(dict.fromkeys([*told, *missing.warnings()]))

@@ -7,6 +7,7 @@ itself; a file that names any other is refused before anything is built.
 
 from __future__ import annotations
 
+import json
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,12 +26,15 @@ _MOST_BYTES = 256 << 20
 
 # functools.partial holds a function and its arguments; the function has to be listed, too.
 TRUSTED = (
+    "collections.OrderedDict",
     "functools.partial",
+    "lightgbm.basic.Booster",
     "lightgbm.sklearn.LGBMClassifier",
     "numpy.dtype",
     "shortlist.certificate.Certificate",
     "shortlist.certificate.Check",
     "shortlist.certificate.Trace",
+    "shortlist.rows.formulas.NamedKernel",
     "shortlist.rows.kernels.minmax_kernel",
     "shortlist.rows.kernels.rbf_kernel",
     "shortlist.rows.kernels.tanimoto_kernel",
@@ -39,6 +43,7 @@ TRUSTED = (
     "shortlist.top.estimators.TopPush",
     "shortlist.transductive.estimator.TransductiveTopK",
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+    "sklearn.tree._tree.Tree",
 )
 
 
@@ -115,6 +120,7 @@ def load_model(path: Path, name: str | None = None) -> SavedModel:
                 "It was refused and nothing in it was run. Use a file that "
                 "shortlist pick --save has written."
             )
+        _check_texts(path)
         content = skops.io.load(path, trusted=list(TRUSTED))
         if content["format"] != FORMAT:
             raise ModelFileError(
@@ -162,6 +168,9 @@ def _check_trees(part: Any, seen: set[int] | None = None) -> None:
     nodes = getattr(part, "nodes", None)
     if isinstance(nodes, np.ndarray) and nodes.dtype.names:
         _check_nodes(part, nodes)
+    if type(part).__module__ == "sklearn.tree._tree" and hasattr(part, "children_left"):
+        _check_children(part.children_left, part.children_right, part.feature, part.n_features)
+        return
     inside = (
         part.values() if isinstance(part, dict) else part if isinstance(part, list | tuple) else ()
     )
@@ -169,22 +178,65 @@ def _check_trees(part: Any, seen: set[int] | None = None) -> None:
         _check_trees(item, seen)
 
 
+def _check_texts(path: Path) -> None:
+    """Look at the trees that LightGBM keeps as text, before it reads them itself."""
+    with zipfile.ZipFile(path) as archive:
+        waiting: list[Any] = [json.loads(archive.read("schema.json"))]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, dict | list):
+            waiting += part.values() if isinstance(part, dict) else part
+        elif isinstance(part, str) and "Tree=" in part:
+            # Text is in the schema as JSON in JSON.
+            _check_boosted(json.loads(part) if part.startswith('"') else part)
+
+
+def _check_boosted(text: str) -> None:
+    """Raise where a tree of LightGBM points outside itself; leaves are negative numbers."""
+    head, *trees = text.split("\nTree=")
+    features = int(_entries(head)["max_feature_idx"]) + 1
+    for tree in trees:
+        lines = _entries(tree)
+        leaves = int(lines["num_leaves"])
+        for side in ("left_child", "right_child"):
+            children = [int(child) for child in lines.get(side, "").split()]
+            if len(children) != max(leaves - 1, 0) and leaves > 1:
+                raise ValueError("a tree is not complete")
+            for place, child in enumerate(children):
+                if not (-leaves <= child < 0 or place < child < leaves - 1):
+                    raise ValueError("a tree points outside itself")
+        if not all(0 <= int(place) < features for place in lines.get("split_feature", "").split()):
+            raise ValueError("a tree asks for a feature that is not there")
+
+
+def _entries(text: str) -> dict[str, str]:
+    return dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
+
+
 def _check_nodes(tree: Any, nodes: np.ndarray) -> None:
+    """Check a tree of scikit-learn's histogram boosting."""
     inner = ~nodes["is_leaf"].astype(bool)
-    count = len(nodes)
-    places = np.arange(count)
-    for side in ("left", "right"):
-        child = nodes[side][inner].astype(np.int64)
-        # A child comes after its parent, so that no walk goes in circles.
-        if ((child <= places[inner]) | (child >= count)).any():
-            raise ValueError("a tree points outside itself")
-    if (nodes["feature_idx"][inner] < 0).any():
-        raise ValueError("a tree asks for a feature that is not there")
+    left, right = (np.where(inner, nodes[side].astype(np.int64), -1) for side in ("left", "right"))
+    _check_children(left, right, nodes["feature_idx"], None)
     categorical = inner & nodes["is_categorical"].astype(bool)
     if categorical.any():
         bitsets = getattr(tree, "raw_left_cat_bitsets", np.empty(0))
         if (nodes["bitset_idx"][categorical] >= len(bitsets)).any():
             raise ValueError("a tree points outside itself")
+
+
+def _check_children(
+    left: np.ndarray, right: np.ndarray, feature: np.ndarray, n_features: int | None
+) -> None:
+    """Raise unless children follow their parents, so that no walk leaves or goes in circles."""
+    places = np.arange(len(left))
+    inner = left != -1
+    for child in (left, right):
+        if ((child[inner] <= places[inner]) | (child[inner] >= len(left))).any():
+            raise ValueError("a tree points outside itself")
+    asked = feature[inner]
+    if (asked < 0).any() or (n_features is not None and (asked >= n_features).any()):
+        raise ValueError("a tree asks for a feature that is not there")
 
 
 def _unknown(path: Path) -> list[str]:

@@ -27,6 +27,13 @@ from . import _options
 )
 @_options.types
 @click.option(
+    "--effort",
+    type=click.Choice(["quick", "normal", "thorough"]),
+    default="normal",
+    show_default=True,
+    help="How much is tried, and how often.",
+)
+@click.option(
     "--keep-known",
     is_flag=True,
     help="Keep candidates that are in the history, too; they are left out otherwise.",

@@ -41,7 +41,7 @@ class Request:
     types: Sequence[str] = ()
     group: str | None = None
     keep_known: bool = False
-    effort: str | None = None
+    effort: str = "normal"
     encoding: str = "utf-8"
     seed: int = 0
     jobs: int = 1

@@ -101,6 +101,9 @@ def _scores(table: Table, saved: SavedModel) -> tuple[np.ndarray, list[str]]:
     missing = MissingCount(saved.columns)
     typed = (missing.add(saved.columns.apply(block)) for block in table.blocks())
     scores = np.concatenate(
-        [positive_scores(saved.pipeline, saved.features.make(block), 1) for block in typed]
+        [
+            positive_scores(saved.pipeline, saved.features.make(block).to_numpy(), 1)
+            for block in typed
+        ]
     )
     return scores, list(missing.warnings())

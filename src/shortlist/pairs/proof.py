@@ -189,7 +189,8 @@ def prove(problem: Provable, point: Point, proposer: np.ndarray, width: float) -
     primal, primal_error = _primal(problem, point, found)
     if proposer is not point.u:
         found = problem.evidence(proposer, width)
-    dual = found.gain - _half_square(problem, found.model, found.model_error)
+    # Zero is the value of the dual point zero.
+    dual = max(found.gain - _half_square(problem, found.model, found.model_error), 0.0)
     rounding = primal_error + found.gain_error + _defect(problem, point.u, found.model)
     return Proof(point, primal, dual, rounding)
 

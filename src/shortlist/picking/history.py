@@ -12,11 +12,9 @@ from scipy import sparse
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
 from sklearn.utils import check_consistent_length, column_or_1d
 
-from .._checks import check_k, check_number, check_weight, list_length
-from .._scores import label_index, take_rows
+from .._checks import check_k, check_number, check_weight, list_length, positive_index
+from .._scores import take_rows
 
-# Labels that say themselves which of them is looked for.
-_PLAIN = {("0", "1"), ("false", "true"), ("no", "yes"), ("-1", "1")}
 # Rows that are scored at a time.
 _BLOCK = 65_536
 
@@ -67,11 +65,7 @@ def check_history(X: Any, y: Any, sample_weight: Any, groups: Any, pos_label: An
             "for, and the others. "
             + ("Add rows of the other class." if len(labels) == 1 else "Pass y == label.")
         )
-    if pos_label is None:
-        label = _plain_positive(labels)
-    else:
-        label_index(labels, pos_label)
-        label = pos_label
+    label = labels.tolist()[positive_index(labels, pos_label, refuse=True)]
     weight = None if sample_weight is None else check_weight(sample_weight, len(y))
     groups = None if groups is None else column_or_1d(groups)
     is_positive = np.asarray(y == label, dtype=bool)
@@ -86,19 +80,6 @@ def check_history(X: Any, y: Any, sample_weight: Any, groups: Any, pos_label: An
                 "are needed, one to learn from and one to check."
             )
     return History(X, is_positive, weight, groups, label)
-
-
-def _plain_positive(labels: np.ndarray) -> Any:
-    """Return the positive one of two labels that explain themselves; guess nothing else."""
-    negative, positive = labels.tolist()
-    words = tuple(str(label).strip().lower() for label in (negative, positive))
-    numbers = isinstance(positive, int | float) and (negative, positive) in ((0, 1), (-1, 1))
-    if numbers or words in _PLAIN:
-        return positive
-    raise ValueError(
-        f"y holds {negative!r} and {positive!r}, and nothing says which of them you look for. "
-        f"Pass pos_label={positive!r} or pos_label={negative!r}."
-    )
 
 
 def _labels(y: np.ndarray) -> np.ndarray:

@@ -123,30 +123,36 @@ def pick(
     effort : {"quick", "normal", "thorough"}, default="normal"
         Settings a family, trees a forest, repeats of the folds, and rows of a long history
         that race (10,000, 20,000 or 100,000).
-    value, cost : column name, or pair of arrays, default=None
-        What a hit brings, and what taking a row costs: rows are then chosen by expected gain.
-        A pair holds one array for the history and one for the candidates; a name is a column
-        of both frames.
-    one_per : column name, or pair of arrays, default=None
-        Entity of every row, such as the customer: at most one row of each is taken. It is no
-        feature.
+    value, cost : number, column or pair of arrays, default=None
+        What a hit brings, and what taking a row costs. The list is then that of the largest
+        expected sum, :math:`\sum_i (p_i v_i - c_i)` with calibrated probabilities
+        :math:`p_i`, and rows that are expected to cost more than they bring are left out
+        (see `fill`). Like all arguments below that speak of rows: the name of a column,
+        where `X` and `candidates` are frames, or a pair of arrays (history, candidates).
+    one_per : column or pair of arrays, default=None
+        Entities, of which the list takes the best row each. Their rows stay in one fold.
+        The column is no feature.
     limits : dict or list, default=None
-        ``{column: bounds}``, where bounds are one number of rows at most for every group,
-        ``(least, most)``, or a dict of these by group.
-    exclude : array, column name or dict, default=None
-        Candidates that may not be taken: row numbers, a mask, a column that is true for them,
-        ``{column: values}`` or, with `one_per`, its values.
-    time : column name, or pair of arrays, default=None
-        When each row happened: folds then learn from the past only. It is no feature.
-    delay : str, timedelta or float, default=None
-        Time until a label is known, such as ``"7d"``; with `time`.
+        Bounds per group: ``{"region": {"north": (0, 10), "south": 5}}``, or one number for
+        every group, ``{"region": 10}``; with arrays, a list of ``((history, candidates),
+        bounds)``. The list is the best one that keeps them.
+    exclude : array, column or dict, default=None
+        Candidates that must not be taken: row numbers, a mask, the name of a column that is
+        true for them, ``{column: values}``, or with `one_per` its values.
+    time : column or pair of arrays, default=None
+        When each row happened: dates, ISO text or numbers. Folds then learn from the past
+        and test on later windows as long as the candidates' time; the forecast is that of
+        the latest windows. The column is no feature. Takes the place of `cv`.
+    delay : str, number or timedelta, default=None
+        Time until a label is known, such as "7d"; a number counts days. Nothing is learned
+        from rows whose label was not known when a window began.
     only_new : bool, default=False
-        With `time` and `one_per`, judge on entities that the past does not hold.
+        With `time` and `groups`: test only groups that were not known before a window.
     base_rate : float, default=None
-        Share of positives among the candidates, where the history was thinned out.
+        Share of positives among the candidates, where the history was thinned.
     fill : bool, default=None
-        Whether rows of no expected gain may fill the budget; None fills it unless there are
-        values or costs.
+        Whether rows of no expected gain may fill the budget; None: only where there is
+        neither value nor cost.
     random_state : int, RandomState instance or None, default=0
         Seed of the folds and models.
     n_jobs : int, default=None

@@ -25,7 +25,7 @@ def as_html(shortlist: Shortlist) -> str:
     >>> from shortlist.datasets import load_tumours
     >>> from shortlist.picking.notebook import as_html
     >>> X, y = load_tumours()
-    >>> found = pick(X[:300], y[:300], X[300:], k=20, models=["TopPush"])
+    >>> found = pick(X[:300], y[:300], X[300:], k=20, models=["PatMat"])
     >>> "of 20" in as_html(found), as_html(found).count("<tr>")
     (True, 11)
     """

@@ -190,7 +190,7 @@ def _first_pull(problem: TopKProblem, beta: np.ndarray) -> float:
     """One where the dual variables are near their bounds, more where they are far below."""
     # Without limits they would be about as large as one over the squares of the rows.
     most = float(problem.c.max() * problem.scores.squares().max())
-    held = max(float(beta.sum()), np.finfo(np.float64).tiny)
+    held = max(float(beta.sum()), 1e-300)
     return max(1.0, min(0.01 * float(problem.c.sum()) / held, most))
 
 

@@ -43,7 +43,7 @@ _INSTALL = (
 )
 
 _CPU_CLOCK = 1  # of SCIP's parameter timing/clocktype
-_FEASIBILITY, _OPTIMALITY = 1e-7, 1e-8
+_TOLERANCE = 1e-7  # of primal and dual feasibility; smaller ones upset the linear solver
 # Seconds between two looks at the clock and for signals, and what SCIP needs to end.
 _LOOK, _ENDING = 0.05, 0.1
 
@@ -190,8 +190,8 @@ class _Tree:
     def run(self, monitor: Monitor, start: Solution, cpu_limit: float | None) -> str:
         """Search until the gap or a limit; Ctrl-C and what a callback raises end it, too."""
         set_parameter = self.model.setParam
-        set_parameter("numerics/feastol", _FEASIBILITY)
-        set_parameter("numerics/dualfeastol", _OPTIMALITY)
+        set_parameter("numerics/feastol", _TOLERANCE)
+        set_parameter("numerics/dualfeastol", _TOLERANCE)
         set_parameter("misc/catchctrlc", False)
         set_parameter("limits/gap", 0.5 * monitor.tol)
         set_parameter("limits/nodes", int(monitor.max_iter))
@@ -230,7 +230,7 @@ class _Tree:
             return -np.inf
         allowed = 4.0 + 2.0 * float(self._constants.max(initial=0.0))
         allowed += (1.0 + abs(bound)) / (self._length**2 * self._total) + abs(bound)
-        return self._total * (bound - _FEASIBILITY * allowed)
+        return self._total * (bound - _TOLERANCE * allowed)
 
     def polished(self, stop: Callable[[], bool]) -> Solution | None:
         """Return the exact model for SCIP's allowed set, free of its tolerances."""

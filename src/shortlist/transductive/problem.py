@@ -179,7 +179,8 @@ class BudgetedSVM:
         model = self.rows.combine(weight)
         length = float(np.sqrt(model @ model)) * (1.0 + gamma(self.rows.n_features))
         length += self.reach.model_error(total, self.n_training)
-        return total - 0.5 * length * length * (1.0 + 4.0 * UNIT)
+        # Zero is the value of multipliers zero.
+        return max(total - 0.5 * length * length * (1.0 + 4.0 * UNIT), 0.0)
 
     def active_set(self) -> ActiveSet:
         """Return the quadratic programme with every candidate allowed.

@@ -46,7 +46,8 @@ exclude_patterns = [
     "_build",
     "**/GALLERY_HEADER.rst",
     "auto_examples/**/*.ipynb",
-    "**/sg_execution_times.rst",  # pages that load scripts from elsewhere
+    "sg_execution_times.rst",  # pages that load scripts from elsewhere
+    "**/sg_execution_times.rst",
 ]
 templates_path = ["_templates"]
 nitpicky = False

@@ -62,7 +62,12 @@ class Split:
             self.y, self.truth, self.fold = kept["y"], kept["y_list"], kept["fold"]
             self.forest = kept["forest"].astype(float)
             names = [str(name) for name in kept["names"]]
-            known = [i for i, name in enumerate(names) if family(name) in FAMILIES]
+            # scikit-learn's boosting only stands in for LightGBM.
+            known = [
+                i
+                for i, name in enumerate(names)
+                if family(name) in FAMILIES and family(name) != "gradient boosting"
+            ]
             self.names = [names[i] for i in known]
             self.held_out = np.column_stack([log_odds(kept["held_out"][i]) for i in known])
             self.listed = np.column_stack([log_odds(kept["listed"][i]) for i in known])
@@ -165,7 +170,7 @@ def forecasts(split: Split) -> list[tuple[float, float, float, float, float]]:
         mass, share = float(len(split.y)), float(split.y.mean())
         evidence = Evidence("", "", made.share, 1.0, 0.0)
         outlook = Outlook(
-            (evidence,), rates, size, mass, share, race.folds.weight, race.folds.ratio
+            (evidence,), rates, size, mass, share, race.folds.weight, race.folds.ratio, 5
         )
         value, low, high = outlook.hits(evidence, k)
         scores = made.head.log_odds(split.listed)

@@ -15,7 +15,7 @@ import pytest
 from .conftest import COMMAND
 
 PICK = ("pick", "candidates.csv", "--history", "history.csv", "--label", "outcome")
-BAD = ("--positive", "bad", "--id", "loan")
+BAD = ("--positive", "bad", "--id", "loan", "--effort", "quick")
 
 
 def read(path):
@@ -94,7 +94,7 @@ def test_awkward_table(tmp_path, run, loans, monkeypatch):
     X.assign(outcome=y).iloc[:160].to_csv("h.csv", index=False, sep=";", encoding="latin-1")
     X.iloc[160:].to_csv("c.csv", index=False, sep=";", encoding="latin-1")
     done = run("pick", "c.csv", "--history", "h.csv", "--label", "outcome", "-k", "15",
-               "--id", "loan", "--encoding", "latin-1")  # fmt: skip
+               "--id", "loan", "--encoding", "latin-1", "--effort", "quick")  # fmt: skip
     assert done.returncode == 0, done.stderr.decode()
     assert re.search(rb"leer +empty", done.stderr)
     found = pd.read_csv(io.BytesIO(done.stdout), dtype=str, keep_default_na=False)
@@ -150,7 +150,7 @@ def test_a_hundred_columns_of_text_and_dates(tmp_path, run, monkeypatch):
     frame.assign(bad=y.astype(int)).iloc[:80].to_csv("h.csv", index=False)
     frame.iloc[80:].to_csv("c.csv", index=False)
     done = run("pick", "c.csv", "--history", "h.csv", "--label", "bad", "-k", "7", "-o", "list.tsv",
-               "--save", "m.skops")  # fmt: skip
+               "--save", "m.skops", "--effort", "quick")  # fmt: skip
     assert done.returncode == 0, done.stderr.decode()
     found = pd.read_csv("list.tsv", sep="\t")
     assert y[80:][found["row"]].sum() >= 5

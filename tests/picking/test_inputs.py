@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -268,3 +270,14 @@ def test_own_features_are_fitted_once_per_fold():
 
     pick(HISTORY, LABELS, NEW, 10, models=quick(), features=Counting())
     assert fits == [96] * 5 + [120]
+
+
+def test_own_features_may_make_frames_with_any_names():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(HISTORY, columns=['a"[x]', "b: c", "d,e", "f{g}"])
+    kept = FunctionTransformer()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = pick(frame, LABELS, frame, 10, features=kept, effort="quick")
+    assert not found.settings["warnings"]
+    assert len(found.model.decision_function(frame)) == 120

@@ -71,7 +71,7 @@ def test_says_everything_in_order(read, result):
     assert sentence(result.verdict) in read.text["answer"]
     for entry in result.comparison:
         assert entry.name in read.text["comparison"]
-    assert "Proven: no TopPush rbf" in read.text["certificate"]
+    assert "Combination is fitted without a certificate" in read.text["certificate"]
     for version in result.settings["versions"].values():
         assert version in read.text["done"]
     assert f"k=60, random_state={result.settings['seed']})\nresult.report" in read.text["done"]
@@ -186,7 +186,7 @@ def line(n, n_candidates, seed=0):
 @pytest.mark.parametrize(("n_candidates", "k"), [(1, 1), (2, 1), (2, 2), (50, 50), (3000, 1)])
 def test_extreme_budgets(n_candidates, k):
     X, y, candidates = line(40, n_candidates)
-    found = pick(X, y, candidates, k, models=["LinearSVC"], cv=2, repeats=1)
+    found = pick(X, y, candidates, k, models=["PatMat"], cv=2, repeats=1)
     read = Reader(page(found, pd.DataFrame(candidates[found.selected])))
     assert ("budget-slider" in read.ids) == (n_candidates > 1)
     assert f"{k:,} of {n_candidates:,} candidates" in read.text["asked"]
@@ -196,18 +196,19 @@ def test_extreme_budgets(n_candidates, k):
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_constant_scores_weights_and_time_order():
     X, y, candidates = line(60, 30)
-    flat = pick(0 * X, y, 0 * candidates, 5, models=["LinearSVC"], cv=2, repeats=1)
+    flat = pick(0 * X, y, 0 * candidates, 5, models=["PatMat"], cv=2, repeats=1)
     assert "Above the cut" in Reader(page(flat)).text["scores"]
     weight = np.arange(60) % 3
-    weighted = pick(X, y, candidates, 5, models=["TopPush"], cv=2, repeats=1, sample_weight=weight)
+    weighted = pick(X, y, candidates, 5, models=["PatMat"], cv=2, repeats=1, sample_weight=weight)
     assert f"{weighted.n_positive:,.6g} of them positive" in Reader(page(weighted)).text["asked"]
-    ordered = pick(X, y, candidates, 5, models=["LinearSVC"], cv=TimeSeriesSplit(3))
+    ordered = pick(X, y, candidates, 5, models=["PatMat"], cv=TimeSeriesSplit(3))
     assert "TimeSeriesSplit" in Reader(page(ordered)).text["done"]
 
 
 def test_one_class_held_out_has_no_densities(result):
-    labels, scores, weight = result.held_out
-    lone = replace(result, held_out=(np.zeros_like(labels), scores, weight))
+    rows = result.held_out_rows
+    none = replace(rows, positive=np.zeros_like(rows.positive))
+    lone = replace(result, held_out_rows=none)
     read = Reader(page(lone))
     assert "of one class only" in read.text["scores"]
     assert "cut_x" not in json.loads(read.text["report-data"])["places"]

@@ -13,6 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kernel_data import random_data
 from shortlist import CollapsedWarning, PatMat, TopPush
+from shortlist.rows.formulas import NamedKernel
 from shortlist.top import classifier as module
 
 
@@ -88,19 +89,21 @@ def test_linear_kernel_by_pairs_has_a_coef():
         (TopPush(), "k", [2, 3, 4, 6, 8, 10, 12, 15]),
     ],
 )
-def test_warm_path(model, name, values):
+def test_warm_path(model, name, values, monkeypatch):
     """Same optima as separate fits, for less than half of the kernel entries."""
     X, y = random_data(n=300)
     entries = 0
+    plain = NamedKernel.__call__
 
-    def counting_rbf(A, B):
+    def counting(kernel, A, B):
         nonlocal entries
         entries += len(A) * len(B)
-        return rbf_kernel(A, B, gamma=0.3)
+        return plain(kernel, A, B)
 
+    monkeypatch.setattr(NamedKernel, "__call__", counting)
     cost, primal = {}, {}
     for warm in (False, True):
-        model.set_params(warm_start=warm, kernel=counting_rbf, tol=1e-5)
+        model.set_params(warm_start=warm, kernel="rbf", gamma=0.3, tol=1e-5)
         entries, primal[warm] = 0, []
         for value in values:
             model.set_params(**{name: value}).fit(X, y)

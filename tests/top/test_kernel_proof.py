@@ -55,7 +55,7 @@ def test_a_proof_is_true(seed, threshold, loss, dtype, size):
     K = rbf_kernel(X.astype(float), gamma=0.5).astype(np.longdouble)
     c = solution.coefficients.astype(np.longdouble)
     s = K @ c
-    t = chosen.value(s[problem.negative].astype(float), problem.negative_weight)
+    t = chosen.value(s[problem.ranked].astype(float), problem.ranked_weight)
     value = c @ s / 2 + the_loss.total(t - s[problem.positive].astype(float), problem.c)
     assert abs(float(value) - proof.primal) <= proof.rounding + 1e-12 * proof.primal
     assert proof.rounding <= 1e-9 * (1.0 + proof.primal)
@@ -70,7 +70,7 @@ def test_a_proof_is_true(seed, threshold, loss, dtype, size):
     for _ in range(3):
         other = rng.standard_normal(n) * rng.choice([0.01, 0.3])
         f = K @ other
-        t = chosen.value(f[problem.negative].astype(float), problem.negative_weight)
+        t = chosen.value(f[problem.ranked].astype(float), problem.ranked_weight)
         upper = other @ f / 2 + the_loss.total(t - f[problem.positive].astype(float), problem.c)
         assert proof.dual - proof.rounding <= float(upper) * (1 + 1e-12)
 

@@ -44,6 +44,7 @@ def run_demo(budget: int, seed: int, force: bool) -> None:
                 ids=["loan"],
                 seed=seed,
                 force=force,
+                names=("the loans to choose from", "the loans of the past"),
                 title=f"{budget} of {len(now)} loans to look at",
             )
         )

@@ -49,6 +49,8 @@ class Request:
     safe: bool = False
     as_json: bool = False
     title: str | None = None
+    # What messages call the two files, where that is not their path.
+    names: tuple[str | None, str | None] = (None, None)
 
     @property
     def paths(self) -> list[str]:
@@ -82,10 +84,10 @@ def run_pick(request: Request) -> Shortlist:
         table, old = (
             Table(
                 stack.enter_context(spooled(path)),
-                "standard input" if path == "-" else path,
+                name or ("standard input" if path == "-" else path),
                 request.encoding,
             )
-            for path in (request.candidates, request.history)
+            for path, name in zip((request.candidates, request.history), request.names, strict=True)
         )
         # Counting reads the file to its end: what is malformed is found before the work.
         if not table.n_rows:

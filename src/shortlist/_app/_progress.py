@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 import click
 
 SECONDS = 10.0
+_LAST = "Learning from the whole history"
 Progress = Callable[[int, int, str], None]
 
 
@@ -32,7 +33,9 @@ def _bar() -> Iterator[Progress]:
         task = bar.add_task("Comparing models", total=None)
 
         def show(done: int, total: int, message: str) -> None:
-            bar.update(task, completed=done, total=total, description=message)
+            bar.update(
+                task, completed=done, total=total, description=_LAST if done >= total else message
+            )
 
         yield show
 
@@ -44,8 +47,9 @@ def _lines() -> Iterator[Progress]:
     over = threading.Event()
 
     def show(done: int, total: int, message: str) -> None:
-        share = f", {100 * done // total} % done" if total else ""
-        state[0] = f"Comparing models: {message}{share}"
+        state[0] = f"Comparing models: {message}, {100 * done // max(total, 1)} % done"
+        if done >= total:
+            state[0] = _LAST
 
     def tell() -> None:
         while not over.wait(SECONDS):

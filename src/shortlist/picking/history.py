@@ -215,6 +215,8 @@ class Folds:
         What was done, in words.
     note : str or None
         What the user should know about it.
+    at_random : bool
+        Whether every row was dealt by itself.
     """
 
     splits: list[tuple[np.ndarray, np.ndarray]]
@@ -223,6 +225,7 @@ class Folds:
     ratio: float
     text: str
     note: str | None
+    at_random: bool = False
 
 
 def make_folds(
@@ -274,7 +277,9 @@ def make_folds(
         )
     tested = np.array([history.mass(test) for _, test in splits])
     trained = np.array([history.mass(train) for train, _ in splits])
-    return Folds(splits, len(per_repeat[0]), tested, float(np.mean(tested / trained)), text, note)
+    ratio = float(np.mean(tested / trained))
+    at_random = isinstance(cv, int | np.integer) and history.groups is None
+    return Folds(splits, len(per_repeat[0]), tested, ratio, text, note, at_random)
 
 
 def _sample(history: History, size: int, seed: int) -> np.ndarray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import warnings
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 from time import perf_counter
 from typing import Any
@@ -13,8 +14,9 @@ import numpy as np
 import scipy
 import sklearn
 from scipy import sparse
-from sklearn.pipeline import Pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
 
 from .. import __version__
 from .._checks import check_choice
@@ -25,7 +27,7 @@ from .combining import HEAD, Combination, combine
 from .comparison import COMBINATION, forecast_budgets
 from .deciding import check_scoring
 from .history import Candidates, check_budget, check_history, make_folds
-from .models import EFFORTS, Task, contestants, default_features, kind_of
+from .models import EFFORTS, Task, as_numbers, contestants, default_features, kind_of
 from .order import read_order, time_folds, windows_in_words
 from .outlook import Evidence, Outlook
 from .plan import make_plan
@@ -223,7 +225,7 @@ def pick(
         competing,
         history,
         folds,
-        default_features(history.X) if features is None else features,
+        _features(history.X, features, models),
         task.rate,
         forecast_budgets(pool.n_rows, places) / pool.n_rows,
         judged,
@@ -277,6 +279,13 @@ def pick(
     )
 
 
+def _features(X: Any, features: Any, models: Any) -> Any:
+    """Return what comes before every model; the library's own take arrays of numbers."""
+    if features is None:
+        return default_features(X)
+    return features if isinstance(models, Mapping) else make_pipeline(features, as_numbers())
+
+
 def _seed(random_state: Any) -> int:
     """Return a seed that repeats the call when it is passed as `random_state`."""
     if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool):
@@ -312,7 +321,14 @@ def _outlook(race: Race, combination: Combination, n_candidates: int) -> tuple[O
         models.append(Evidence(winner, COMBINATION, combination.share, 1.0, seconds))
     prevalence = history.mass(tested[history.positive[tested]]) / mass
     outlook = Outlook(
-        tuple(models), race.rates, n_candidates, mass, prevalence, folds.weight, folds.ratio
+        tuple(models),
+        race.rates,
+        n_candidates,
+        mass,
+        prevalence,
+        folds.weight,
+        folds.ratio,
+        folds.first if folds.at_random else 0,
     )
     return outlook, winner
 
@@ -339,7 +355,7 @@ def _refit(race: Race, combination: Combination) -> tuple[Pipeline, list[str]]:
         cv=race.folds.first,
     )
     stack.classes_ = np.array([0, 1])
-    stack.n_features_in_ = made.shape[1]
+    validate_data(stack, made, skip_check_array=True)
     stack._assemble(names, fitted, combination.head, combination.threshold)
     return Pipeline([("features", transformer), ("model", stack)]), problems
 

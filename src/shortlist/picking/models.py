@@ -34,7 +34,10 @@ EFFORTS = ("quick", "normal", "thorough")
 # A kernel fit grows with the square of the rows.
 _KERNEL_ROWS = 10_000
 # Trees of a forest see at most this many rows each, drawn anew for every tree.
-_TREE_ROWS = 50_000
+_TREE_ROWS = 20_000
+# All trees of a forest together see about as many rows: its size on disk grows with them.
+_FOREST_ROWS = 1_500_000
+_FEWEST_TREES = 100
 # Trees in the folds, and in the model that ranks the candidates.
 _FOLD_TREES = {"quick": 100, "normal": 100, "thorough": 300}
 _FINAL_TREES = {"quick": 200, "normal": 300, "thorough": 1000}
@@ -295,16 +298,18 @@ def contestants(
 
 def _grid(family: str, task: Task) -> list[Model]:
     return [
-        Model(_name(family, params), family, estimator, _grown(estimator, task.effort))
+        Model(_name(family, params), family, estimator, _grown(estimator, task))
         for params, estimator in FAMILIES[family][0](task)
     ]
 
 
-def _grown(estimator: Any, effort: str) -> Any:
+def _grown(estimator: Any, task: Task) -> Any:
     """Return the estimator for the whole history."""
-    if isinstance(estimator, RandomForestClassifier | ExtraTreesClassifier):
-        return clone(estimator).set_params(n_estimators=_FINAL_TREES[effort])
-    return estimator
+    if not isinstance(estimator, RandomForestClassifier | ExtraTreesClassifier):
+        return estimator
+    affordable = max(_FEWEST_TREES, _FOREST_ROWS // min(task.n_rows, _TREE_ROWS))
+    trees = min(_FINAL_TREES[task.effort], affordable)
+    return clone(estimator).set_params(n_estimators=trees)
 
 
 def _name(family: str, params: str) -> str:
@@ -341,17 +346,20 @@ def kind_of(X: Any) -> str | None:
     return "counts" if (values == np.floor(values)).all() else None
 
 
+def as_numbers() -> Any:
+    """Return a transformer that makes an array of any table of numbers and scales nothing."""
+    return StandardScaler(with_mean=False, with_std=False)
+
+
 def default_features(X: Any) -> Any:
     """Unfitted transformer that makes numbers of rows of this kind.
 
     Numbers stay as they are, missing ones too. Tables with other columns: skrub's
     ``TableVectorizer``.
     """
-    # Scales nothing: it makes an array of numbers of any table of numbers.
-    numbers = StandardScaler(with_mean=False, with_std=False)
     other = [] if sparse.issparse(X) else other_columns(X)
     if not other:
-        return numbers
+        return as_numbers()
     if importlib.util.find_spec("skrub") is None:
         raise ValueError(
             f"X has columns that are not numbers: {', '.join(map(repr, other[:5]))}"
@@ -360,7 +368,7 @@ def default_features(X: Any) -> Any:
         )
     from skrub import TableVectorizer
 
-    return make_pipeline(TableVectorizer(), numbers)
+    return make_pipeline(TableVectorizer(), as_numbers())
 
 
 def other_columns(X: Any) -> list[Any]:

@@ -54,6 +54,16 @@ def mean_and_error(values: FloatArray, weight: FloatArray, ratio: float) -> tupl
     return mean, float(np.sqrt(variance * (1.0 / folds + ratio)))
 
 
+def pooled_error(between: float, folds: int, within: float) -> float:
+    r"""Return the standard error of a precision from rows that were dealt into folds at random.
+
+    Such folds differ as their rows do: the variance :math:`v/N` of N places says as much
+    as the folds themselves, which are few and disagree or agree by chance. The two are
+    averaged, the folds with their degrees of freedom, the places with four.
+    """
+    return float(np.sqrt(((folds - 1) * between + 4.0 * within) / (folds + 3.0)))
+
+
 def margin(error: float, folds: int, confidence: float) -> float:
     """Half the width of the interval of a difference: what it must exceed to be no noise."""
     if not np.isfinite(error):

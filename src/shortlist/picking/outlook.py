@@ -12,6 +12,7 @@ from .noise import (
     margin,
     mean_and_error,
     place_variance,
+    pooled_error,
 )
 
 CONFIDENCE = 0.9
@@ -60,6 +61,9 @@ class Outlook:
         Weight of each fold.
     ratio : float
         Weight of a test part relative to its training part.
+    drawn : int
+        How many folds each row was dealt into at random, by itself; 0 where rows stay
+        together in groups or in time, so that only the folds know how much they differ.
     """
 
     models: tuple[Evidence, ...]
@@ -69,6 +73,7 @@ class Outlook:
     prevalence: float
     fold_weight: np.ndarray
     ratio: float
+    drawn: int = 0
 
     def find(self, name: str) -> Evidence:
         """Return the model of this name."""
@@ -77,10 +82,14 @@ class Outlook:
     def hits(self, model: Evidence, k: int) -> tuple[float, float, float]:
         """Return the expected hits among the `k` candidates, and the ends of their interval."""
         weight = self.fold_weight
-        precision, error = mean_and_error(self._by_fold(model, k) / k, weight, self.ratio)
+        by_fold = self._by_fold(model, k) / k
+        precision, error = mean_and_error(by_fold, weight, self.ratio)
         share = weight @ model.share / weight.sum()
         rate = k / self.n_candidates
         variance = place_variance(precision, local_precision(self.rates, share, rate), rate)
+        if self.drawn > 1:
+            plain = mean_and_error(by_fold, weight, 0.0)[1] ** 2 * len(by_fold) / self.drawn
+            error = pooled_error(plain, self.drawn, variance / (rate * self.mass + 1.0))
         low, high = hit_interval(k, precision, error, rate * self.mass, variance, CONFIDENCE)
         return k * precision, low, high
 

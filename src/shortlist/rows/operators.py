@@ -79,7 +79,7 @@ def _distinct(keys: list[bytes]) -> tuple[np.ndarray, np.ndarray]:
 class DenseRows:
     """Rows of a two-dimensional array, C or F order, less a `centre` where there is one.
 
-    The centre is subtracted in float64, block by piece: rows far from the origin keep
+    The centre is subtracted in float64, slice by slice: rows far from the origin keep
     their digits, and are not copied whole.
     """
 

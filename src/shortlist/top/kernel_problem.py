@@ -180,6 +180,8 @@ def alpha_bound(terms: TopTerms) -> np.ndarray:
 def evaluate(terms: TopTerms, point: DualPoint, scores: np.ndarray) -> Evaluation:
     """Evaluate primal and dual, given the scores of the rows that `terms` counts."""
     positive_scores, ranked_scores = scores[terms.positive], scores[terms.ranked]
+    if not np.isfinite(scores).all():
+        return Evaluation(np.inf, 0.0, 0.0, 0.0)  # sums beyond float64: no model
     squared_norm = float(point.alpha @ positive_scores) - float(point.beta @ ranked_scores)
     squared_norm = max(squared_norm, 0.0)
     t = terms.threshold.value(ranked_scores, terms.ranked_weight)

@@ -104,7 +104,7 @@ class KernelProver:
         point = point or DualPoint(np.zeros(len(self.terms.c)), np.zeros(len(self.terms.ranked)))
         value = self.terms.value_at_zero
         evaluation = Evaluation(value, 0.0, self.terms.threshold_at_zero, 0.0)
-        return Proof(self._solution(point, evaluation, None), value, 0.0, 8.0 * UNIT * value)
+        return Proof(self._solution(point, evaluation, None), value, 0.0)
 
     def cost(self, coefficients: np.ndarray) -> float:
         """Seconds that the proof of these coefficients will take, roughly."""
@@ -132,11 +132,11 @@ class KernelProver:
         alpha, beta = self._feasible(alpha, beta, scores)
         point = DualPoint(alpha, beta)
         c = point.coefficients(terms, len(self.layout.order))
-        if not c.any():
+        scores, error = self._scores(c) if c.any() else (np.zeros(len(c)), np.zeros(len(c)))
+        if not c.any() or not np.isfinite(scores).all() or not np.isfinite(error).all():
             proof = self.zero(point)
             evaluation = Evaluation(proof.primal, 0.0, terms.threshold_at_zero, 0.0)
             return Proved(proof, point, None, evaluation)
-        scores, error = self._scores(c)
         return self._prove(point, c, scores, error)
 
     def _feasible(

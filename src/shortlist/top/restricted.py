@@ -182,3 +182,20 @@ def pair_steps(
             break
     numbers[5] = factor
     return Steps(count, alpha, beta, f, f_beta, PairState(*(float(x) for x in numbers)))
+
+
+def place(terms: TopTerms, work: Working, guess: DualPoint) -> tuple[np.ndarray, np.ndarray]:
+    """Put a guess at the best place of its ray; return its scores and those of beta."""
+    n = len(work.positions)
+    a, b = work.spread(guess.alpha[work.alpha], guess.beta[work.beta])
+    f, f_beta, every = np.zeros(n), np.zeros(n), np.arange(n)
+    _core.add_rows(work.gram, every, a - b, f)
+    if terms.threshold.form(terms.ranked_weight) in ("tied", "priced"):
+        _core.add_rows(work.gram, every, b, f_beta)
+    penalty = terms.threshold.penalty(guess.beta, terms.ranked_weight)
+    squared_norm = max(float((a - b) @ f), 0.0)
+    scale = terms.dual_along_ray(guess.alpha, squared_norm, penalty).scale
+    if scale > 0.0 and np.isfinite(scale):
+        for values in (guess.alpha, guess.beta, f, f_beta):
+            values *= scale
+    return f, f_beta

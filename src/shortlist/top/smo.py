@@ -24,11 +24,9 @@ kernelized SVM" (2020).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
-from .. import _core
 from ..certificate import Monitor, Proof
 from ..rows.cache import RowCache
 from ..rows.kernels import KernelMatrix
@@ -42,7 +40,8 @@ from .kernel_problem import (
     sparse_start,
 )
 from .kernel_proof import KernelProver, Proved
-from .restricted import PairState, Working, pair_steps
+from .progress import Best, Progress
+from .restricted import PairState, Working, pair_steps, place
 from .working_set import Chosen, choose, fill_caps, sample_order, square
 
 _SAMPLE_TOL = 1e-2
@@ -52,6 +51,8 @@ _STEPS_PER_ROW = 100
 # Share of the memory for the matrix of a working set, and where that is too small for the
 # rows that matter; the rest holds rows.
 _SQUARE, _SQUARE_CROWDED = 0.25, 0.9
+# How much better a restricted problem is solved when rows are left out.
+_SHARP_CROWDED = 0.1
 # Seconds by which a proof may be late.
 _LATE = 0.2
 
@@ -75,25 +76,8 @@ def smo(problem: KernelTopProblem, monitor: Monitor) -> None:
     rounds.leave()
 
 
-NOTHING = Evaluation(np.inf, 0.0, 0.0, 0.0)
-
-
 class _TimeUp(Exception):
     """The time limit was met in the middle of a round."""
-
-
-@dataclass(frozen=True)
-class _Best:
-    """The best primal value of a level, and where it was; the best dual value."""
-
-    evaluation: Evaluation = NOTHING
-    point: DualPoint | None = None
-    scores: np.ndarray | None = None
-    dual: float = 0.0
-
-    @property
-    def gap(self) -> float:
-        return self.evaluation.primal - self.dual
 
 
 class _Rounds:
@@ -186,7 +170,7 @@ class _Rounds:
         self.capped = self.form in ("tied", "priced")
         self.upper = alpha_bound(terms)
         self.working = None
-        self.best = _Best()
+        self.best = Best()
         self.sharp, self.crowded = 1.0, False
 
     def _start_level(self) -> None:
@@ -293,7 +277,7 @@ class _Rounds:
     # -- rounds ---------------------------------------------------------------
 
     def _solve_sample(self) -> None:
-        tol, progress = max(self.monitor.tol, _SAMPLE_TOL), _Progress()
+        tol, progress = max(self.monitor.tol, _SAMPLE_TOL), Progress()
         while True:
             self._record(self._evaluate())
             self._affordable()
@@ -303,7 +287,7 @@ class _Rounds:
                 return
 
     def _solve(self) -> None:
-        monitor, progress = self.monitor, _Progress()
+        monitor, progress = self.monitor, Progress()
         while True:
             self._record(self._evaluate())
             refuted = monitor.refuted
@@ -314,15 +298,15 @@ class _Rounds:
                 return
             if monitor.refuted > refuted:
                 self._adopt()
-                progress = _Progress()
+                progress = Progress()
             elif not self._go_on(monitor.goal, progress):
                 if self.cache.kernel.dtype == np.float64:
                     monitor.stall()
                     return
                 self._widen()
-                progress = _Progress()
+                progress = Progress()
 
-    def _go_on(self, tol: float, progress: _Progress) -> bool:
+    def _go_on(self, tol: float, progress: Progress) -> bool:
         """Play one more round; False when rounds have ceased to help."""
         if progress.stalls(self.best.gap):
             # A working set cut to the memory allowed makes slow but steady progress.
@@ -333,10 +317,12 @@ class _Rounds:
             if progress.count % 10 == 5:
                 self._rescore()  # running sums drift
         total = float(self.point.alpha.sum())
-        if not total > 0.0 or not self.point.beta.any():
+        if not total > 0.0 or not self.point.beta.any() or not np.isfinite(self.scores).all():
             return False
         goal = max(0.1 * self.best.gap, 0.5 * tol * self.best.evaluation.primal)
-        progress.steps = self._round(self.sharp * self._violation(goal / total))
+        # Kernel rows are dear where they are not kept: each set of rows is solved well.
+        sharp = self.sharp * (_SHARP_CROWDED if self.crowded else 1.0)
+        progress.steps = self._round(sharp * self._violation(goal / total))
         return True
 
     def _violation(self, eps: float) -> float:
@@ -355,9 +341,9 @@ class _Rounds:
     def _record(self, now: Evaluation) -> None:
         best, dual = self.best, max(self.best.dual, now.dual)
         if now.primal < best.evaluation.primal:
-            self.best = _Best(now, self.point.copy(), self.scores.copy(), dual)
+            self.best = Best(now, self.point.copy(), self.scores.copy(), dual)
         else:
-            self.best = _Best(best.evaluation, best.point, best.scores, dual)
+            self.best = Best(best.evaluation, best.point, best.scores, dual)
 
     def _round(self, eps: float, guess: DualPoint | None = None) -> int:
         """Solve the dual restricted to the rows that matter; return the steps taken.
@@ -384,7 +370,7 @@ class _Rounds:
                 self.beta_scores[terms.ranked],
             )
         else:
-            f, f_beta = self._place(work, guess)
+            f, f_beta = place(terms, work, guess)
             n = len(work.beta)
             inside = np.zeros(len(guess.beta)), np.zeros(len(guess.beta))
             inside[0][work.beta], inside[1][work.beta] = f[-n:], f_beta[-n:]
@@ -398,23 +384,6 @@ class _Rounds:
         factor = steps.state.factor if self.capped and guess is None else 1.0
         self._move(work, steps.alpha, steps.beta, factor, steps.scores, steps.beta_scores)
         return steps.count
-
-    def _place(self, work: Working, guess: DualPoint) -> tuple[np.ndarray, np.ndarray]:
-        """Put a guess at the best place of its ray; return its scores and those of beta."""
-        terms, n = self.terms, len(work.positions)
-        a, b = work.spread(guess.alpha[work.alpha], guess.beta[work.beta])
-        f, f_beta = np.zeros(n), np.zeros(n)
-        every = np.arange(n)
-        _core.add_rows(work.gram, every, a - b, f)
-        if self.capped:
-            _core.add_rows(work.gram, every, b, f_beta)
-        penalty = terms.threshold.penalty(guess.beta, terms.ranked_weight)
-        squared_norm = max(float((a - b) @ f), 0.0)
-        scale = terms.dual_along_ray(guess.alpha, squared_norm, penalty).scale
-        if scale > 0.0 and np.isfinite(scale):
-            for values in (guess.alpha, guess.beta, f, f_beta):
-                values *= scale
-        return f, f_beta
 
     def _move(
         self,
@@ -470,9 +439,10 @@ class _Rounds:
     def _prove(self) -> Proof:
         """Prove the best point; and the present one's dual, where that is what lacks."""
         best, prover, monitor = self.best, self.prover, self.monitor
-        assert best.point is not None
-        assert best.scores is not None
-        self.proved = prover(best.point.alpha, best.point.beta, best.scores)
+        # Where nothing finite has been seen since a restart, the present point will do.
+        point, scores = best.point or self.point, best.scores
+        scores = self.scores if scores is None else scores
+        self.proved = prover(point.alpha, point.beta, scores)
         proof = self.proved.proof
         lacks = proof.primal - proof.dual > monitor.tol * proof.primal
         if lacks and best.evaluation.dual < best.dual and self._affordable():
@@ -489,7 +459,7 @@ class _Rounds:
         if proved is None or proved.scores is None:
             return
         self.point.alpha[:], self.point.beta[:] = proved.point.alpha, proved.point.beta
-        self.best = _Best()
+        self.best = Best()
         if self.monitor.refuted > 1 and self.cache.kernel.dtype == np.float32:
             self._widen()
             return
@@ -502,21 +472,5 @@ class _Rounds:
     def _widen(self) -> None:
         """Continue with a float64 kernel."""
         self._use(self.problem.kernel.widened())
-        self.best = _Best()
+        self.best = Best()
         self._rescore()
-
-
-@dataclass
-class _Progress:
-    """Whether rounds still help."""
-
-    reference: float = np.inf
-    count: int = 0
-    steps: int = 0
-
-    def stalls(self, gap: float) -> bool:
-        """Take note of a gap; whether it has not fallen by a tenth for some rounds."""
-        self.count += 1
-        if gap < 0.9 * self.reference:
-            self.count, self.reference = 0, gap
-        return self.count > 0

@@ -46,7 +46,8 @@ exclude_patterns = [
     "_build",
     "**/GALLERY_HEADER.rst",
     "auto_examples/**/*.ipynb",
-    "**/sg_execution_times.rst",  # pages that load scripts from elsewhere
+    "sg_execution_times.rst",  # pages that load scripts from elsewhere
+    "**/sg_execution_times.rst",
 ]
 templates_path = ["_templates"]
 nitpicky = False
@@ -151,7 +152,7 @@ _TITLES = {
 _BROUGHT = {"CHANGELOG.md": "changes.md", "CONTRIBUTING.md": "contributing.md"}
 
 
-def _bring_pages(app: Any) -> None:
+def _bring_pages() -> None:
     """Write the reference; copy the measured results and two pages into the sources."""
     (HERE / "api").mkdir(exist_ok=True)
     write_page(HERE / "api" / "index.md")
@@ -174,6 +175,8 @@ def _bring_pages(app: Any) -> None:
         shutil.copy(ROOT / source, HERE / target)
 
 
+# Now, not when the builder starts: Sphinx then knows already which pages there are.
+_bring_pages()
 _LINK = re.compile(r"(?<!!)\[([^\]]+)\]\(([^)#\s:]+)(#[^)\s]*)?\)")
 
 
@@ -188,7 +191,8 @@ def _mend_links(app: Any, name: str, source: list[str]) -> None:
 
     def mend(match: re.Match[str]) -> str:
         text, target, anchor = match[1], match[2], match[3] or ""
-        if (page.parent / target).is_file():
+        here = Path(os.path.normpath(page.parent / target))
+        if here.is_file() and HERE in here.parents:
             return match[0]
         start = ROOT if lived != ROOT else page.parent
         wanted = Path(os.path.normpath(start / target))
@@ -210,7 +214,6 @@ def _skip(app: Any, what: str, name: str, value: Any, skip: bool, options: Any) 
 
 def setup(app: Any) -> None:
     """Connect the steps above."""
-    app.connect("builder-inited", _bring_pages, priority=100)
     app.connect("autodoc-skip-member", _skip)
     app.connect("source-read", _mend_links)
     app.connect("build-finished", _copy_mathjax)

@@ -22,12 +22,12 @@ X = pd.get_dummies(X, dtype=float)  # text to columns, once and for all
 order = np.random.default_rng(0).permutation(len(y))
 past, now = order[:700], order[700:]
 found = pick(X.iloc[past], y[past], X.iloc[now], k=100, effort="quick")
-print(found.verdict)
+print(found.verdict.replace(". ", ".\n"))
 print(found.to_frame(X.iloc[now]).iloc[:5, :7])
 
 # %%
 # Here the truth is known, so we can look: each bar is one day's work of ten loans, taken
-# in the order of the list.
+# in the order of the list. In one of ten such cases the truth lies outside the interval.
 hits = y[now][found.selected].reshape(10, 10).sum(axis=1)
 figure, ax = plt.subplots(figsize=(7, 4))
 ax.bar(np.arange(1, 11), hits, color="tab:green", label="bad loans found")

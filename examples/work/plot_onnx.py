@@ -20,7 +20,7 @@ X, y = load_tumours()
 X = X.copy()
 X[::9, 2] = np.nan
 found = pick(X[:400], y[:400], X[400:], k=30, effort="quick")
-print(found.verdict)
+print(found.verdict.replace(". ", ".\n"))
 
 # %%
 # Write it, load it, score with it.

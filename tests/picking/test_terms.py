@@ -46,8 +46,8 @@ def read(tables, **said):
 
 
 def test_ids_and_times_are_no_features_and_values_are(tables):
-    X, C, terms = read(tables, value="amount", one_per="customer", time="booked", delay="1d")
-    assert list(X.columns) == list(C.columns) == ["a", "b", "amount", "region", "done"]
+    X, pool, terms = read(tables, value="amount", one_per="customer", time="booked", delay="1d")
+    assert list(X.columns) == list(pool.whole().columns) == ["a", "b", "amount", "region", "done"]
     assert terms.delay == 86_400
     assert terms.window == 199 * 3600
     assert terms.history.value.sum() == pytest.approx(tables[0]["amount"].sum())

@@ -184,7 +184,7 @@ def pick(
     """
     start = perf_counter()
     check_choice("effort", effort, EFFORTS)
-    X, candidates, terms = read_order(
+    X, pool, terms = read_order(
         X,
         candidates,
         sample_weight,
@@ -201,7 +201,6 @@ def pick(
     if groups is None and time is None and terms.history.entity is not None:
         groups = terms.history.entity
     history = check_history(X, y, sample_weight, groups, pos_label)
-    pool = Candidates(candidates, history.X)
     places = check_budget(k, pool.n_rows)
     judged = check_scoring(scoring, history.weight is not None)
     seed = _seed(random_state)

@@ -12,26 +12,26 @@ from .terms import Reader, Terms, read_terms
 from .times import time_splits
 
 
-def read_order(X: Any, candidates: Any, sample_weight: Any, **said: Any) -> tuple[Any, Any, Terms]:
+def read_order(
+    X: Any, candidates: Any, sample_weight: Any, **said: Any
+) -> tuple[Any, Candidates, Terms]:
     """Return history and candidates without ids and times, and the terms of their rows.
 
     Rows of the history that weigh nothing are left out of the terms, as they will be of the
     history.
     """
     X = as_table(X, "X")
-    if not callable(candidates):
-        candidates = as_table(candidates, "candidates")
-    n_candidates = Candidates(candidates, X).n_rows
-    reader = Reader(X, candidates, int(X.shape[0]), n_candidates)
+    pool = Candidates(candidates, X)
+    reader = Reader(X, None if pool.streamed else pool.whole(), int(X.shape[0]), pool.n_rows)
     terms = read_terms(reader, **said)
     if reader.dropped:
         X = X[[name for name in X.columns if name not in reader.dropped]]
-        candidates = candidates[[name for name in candidates.columns if name not in reader.dropped]]
+        pool = Candidates(pool.whole(), X)
     if sample_weight is not None:
         used = np.flatnonzero(np.asarray(sample_weight) > 0)
         time = None if terms.time is None else terms.time[used]
         terms = replace(terms, history=terms.history.take(used), time=time)
-    return X, candidates, terms
+    return X, pool, terms
 
 
 def time_folds(

@@ -30,6 +30,16 @@ from ._lists import print_json, warn
     metavar="COLUMN",
     help="Column that names a row in both files. May be repeated.",
 )
+@click.option(
+    "--against",
+    metavar="FILE",
+    help="Model (.skops) that made the list: says whether its promise was kept.",
+)
+@click.option(
+    "--log",
+    metavar="FILE",
+    help="Ledger (.csv) to append the list to; with several lists it tells chance from decay.",
+)
 @_options.encoding
 @_options.as_json
 def evaluate(
@@ -40,6 +50,8 @@ def evaluate(
     budget: int | float | None,
     truth: str | None,
     keys: tuple[str, ...],
+    against: str | None,
+    log: str | None,
     encoding: str,
     as_json: bool,
 ) -> None:
@@ -52,9 +64,14 @@ def evaluate(
     \b
     shortlist evaluate scored.csv --label fraud -k 100
     shortlist evaluate list.csv --truth outcomes.csv --on payment_id --label fraud
+    shortlist evaluate outcomes.csv --label fraud --against model.skops --log lists.csv
     """  # noqa: D301
     if (truth is None) != (not keys):
         raise click.UsageError("--truth FILE and --on COLUMN belong together.")
+    if log is not None and against is None:
+        raise click.UsageError("--log FILE needs --against MODEL: a ledger holds promises.")
+    if log is not None and not log.lower().endswith(".csv"):
+        raise click.UsageError(f"--log {log} must end in .csv.")
     _options.check_streams((scored, truth or ""), None, as_json)
 
     from ._judging import read_scored
@@ -82,6 +99,13 @@ def evaluate(
     }
     precision = figures["precision_at_k"]
     hits = {key: value * k for key, value in precision.items()}
+    kept: dict[str, Any] = {}
+    said: list[str] = []
+    if against is not None:
+        from ._keeping import keep_promise
+
+        found_hits = hits["estimate"]
+        kept, said = keep_promise(scored, against, log, found_hits, k, listed, label, chosen)
     if as_json:
         print_json(
             {
@@ -94,6 +118,7 @@ def evaluate(
                 "warnings": notes,
                 "hits": hits,
                 **figures,
+                **kept,
             }
         )
         return
@@ -111,6 +136,8 @@ def evaluate(
             for key in ("estimate", "low", "high")
         )
         click.echo(f"  {name:<{width}}  {estimate:>7}   95 % interval {low} to {high}")
+    for line in said:
+        click.echo(line)
 
 
 def _count(hits: float) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from os import PathLike
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from .._checks import check_number
 from .._cutoff import first_k
 from .._scores import take_rows
 from ..certificate import Certificate
@@ -17,14 +19,22 @@ from .comparison import (
     Comparison,
     ExpectedHits,
     Forecast,
+    agreed,
     compare_models,
     expectation,
     forecast_hits,
     verdict,
 )
+from .drift import Drift
 from .history import as_table, check_budget
 from .outlook import Outlook
 from .plan import ExpectedGain, Plan
+from .probability import shifted_to
+from .reasons import Reasons, find_reasons
+from .subject import Subject
+
+# Rows of the longest list that a report explains: each costs some hundred mixed rows to score.
+_EXPLAINED = 500
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -52,12 +62,18 @@ class Shortlist:
     scores : ndarray of shape (n_candidates,)
         Score of every candidate, higher is better.
     probability : ndarray of shape (n_candidates,)
-        Calibrated probability of every candidate to be positive.
+        Calibrated probability of every candidate to be positive; those of the list sum to
+        the expected hits.
     expected_gain : ExpectedGain
         ``value``, ``low``, ``high``: what the list brings, in the unit of `value` and `cost`;
         the expected hits without them.
     notes : list of str
         What the terms of the list did, and what is assumed.
+    subject : Subject
+        The candidates, for the reasons.
+    drift : Drift
+        Whether the candidates are like the history (``drift.found``), what has changed
+        (``drift.columns``), and whether the forecast was weighted for it or refused.
     plan : Plan
         Makes the list for any budget.
     expected_hits : ExpectedHits
@@ -125,11 +141,61 @@ class Shortlist:
     plan: Plan
     expected_gain: ExpectedGain
     notes: list[str]
+    subject: Subject
+    drift: Drift
 
     @property
     def probability(self) -> np.ndarray:
         """Probability of every candidate to be positive, in their order."""
-        return self.plan.probability
+        known = np.flatnonzero(np.isfinite(self.scores))
+        place = np.full(len(self.scores), -1)
+        place[known] = np.arange(len(known))
+        whole = np.full(len(self.scores), np.nan)
+        whole[known] = shifted_to(
+            self.plan.probability, place[self.selected], self.expected_hits.value
+        )
+        return whole
+
+    def reasons(self, n: int = 3) -> Any:
+        r"""Say why each row is on the list: the columns that move its score most.
+
+        The score is in log odds. What the columns add sums to the distance of the row's score
+        from the mean score of all candidates: the Shapley values of the columns. They are
+        exact where the combination is linear; elsewhere they are sampled, with a fixed seed.
+
+        Parameters
+        ----------
+        n : int, default=3
+            Reasons for each row, at most.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row for each reason, the strongest first: ``row``, ``rank``, ``reason`` (its
+            number), ``column``, ``value``, ``contribution`` (to the log odds), ``usual`` (what
+            the column usually holds) and ``error`` (half the width of the 95 % interval of a
+            sampled contribution).
+
+        Examples
+        --------
+        >>> from shortlist import pick
+        >>> from shortlist.datasets import load_tumours
+        >>> X, y = load_tumours()
+        >>> found = pick(X[:300], y[:300], X[300:], k=2, models=["PatMat"])
+        >>> found.reasons(1)[["rank", "column", "error"]]
+           rank column  error
+        0     1    x27    0.0
+        1     2    x20    0.0
+        """
+        check_number("n", n, least=1, integer=True)
+        return self.explained.to_frame(n)
+
+    @cached_property
+    def explained(self) -> Reasons:
+        """What every column adds to the score of every row of the list."""
+        return find_reasons(
+            self.model[-1], self.subject, self.selected, self.scores, self.settings["seed"]
+        )
 
     @property
     def held_out(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -158,7 +224,14 @@ class Shortlist:
         return replace(
             self,
             **at_budget(
-                places, self.outlook, self.winner, self.scores, left_out, chosen_for, self.plan
+                places,
+                self.outlook,
+                self.winner,
+                self.scores,
+                left_out,
+                chosen_for,
+                self.plan,
+                self.drift,
             ),
         )
 
@@ -249,7 +322,8 @@ class Shortlist:
         """
         from ..report import write_report
 
-        write_report(self, path, rows=rows, title=title, overwrite=overwrite)
+        reasons = self.explained if self.k <= _EXPLAINED else None
+        write_report(self, path, rows=rows, title=title, overwrite=overwrite, reasons=reasons)
 
     def _repr_html_(self) -> str:
         from .notebook import as_html
@@ -280,6 +354,7 @@ def at_budget(
     left_out: dict[str, str],
     chosen_for: int,
     plan: Plan,
+    drift: Drift,
 ) -> dict[str, Any]:
     """Return the attributes of a shortlist that depend on the budget."""
     comparison = compare_models(outlook, winner, k, left_out)
@@ -287,6 +362,7 @@ def at_budget(
     if plan.decides:
         listed = plan.at(k)
     else:
+        forecast, expected = agreed(forecast, expected, k, plan.probability)
         gain = ExpectedGain(
             expected.value, expected.low, expected.high, expected.confidence, expected.value
         )
@@ -296,13 +372,19 @@ def at_budget(
             "expected_gain": gain,
             "notes": [plan.assumed()],
         }
+    if drift.refused is not None:
+        listed["expected_hits"] = replace(listed["expected_hits"], low=0.0, high=float(k))
     said = [verdict(comparison, chosen_for), expectation(listed["expected_hits"], k)]
-    if plan.decides:
+    if drift.refused is not None:
+        said = [f"If nothing had changed, {said[0]}"]
+    elif plan.decides:
         said = [said[1], f"By score alone, without these terms, {said[0]}"]
     return {
         "k": k,
         "comparison": comparison,
         "forecast": forecast,
-        "verdict": " ".join([*listed["notes"][:-1], *said, listed["notes"][-1]]),
+        "verdict": " ".join(
+            [*drift.sentences(), *listed["notes"][:-1], *said, listed["notes"][-1]]
+        ),
         **listed,
     }

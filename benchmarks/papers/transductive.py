@@ -17,7 +17,7 @@ from benchmarks.transductive import RESTARTS, Half, measure
 from shortlist import TopPush
 from shortlist.certificate import Monitor
 from shortlist.metrics import precision_at_k
-from shortlist.top.solution import Solution
+from shortlist.top.problem import Solution
 from shortlist.transductive.allowed_set import AllowedSet, moved, thresholded
 from shortlist.transductive.feasible_direction import feasible_direction
 from shortlist.transductive.mip import branch_and_bound

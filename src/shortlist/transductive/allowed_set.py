@@ -163,5 +163,9 @@ class AllowedSet:
 def thresholded(problem: BudgetedSVM, state: AllowedSet) -> Solution:
     """Return the plain SVM of `state` with its intercept lowered to the budget."""
     plain = state.solution()
-    allowed = problem.best(problem.split_scores(plain.w, plain.b)[1])
-    return problem.lowered(plain.w, plain.b, allowed)
+    return moved(problem, plain.w, plain.b)
+
+
+def moved(problem: BudgetedSVM, w: np.ndarray, b: float) -> Solution:
+    """Return the model with its intercept lowered to the budget."""
+    return problem.lowered(w, b, problem.best(problem.split_scores(w, b)[1]))

@@ -21,9 +21,9 @@ def spelling(value: Any) -> str:
     """
     text = str(value).strip()
     digits = text.removeprefix("-")
-    if digits.isascii() and digits.isdecimal():
+    if digits.isdecimal() and len(digits) < 1000:
         # Without a detour over floats, which take long ids for one another.
-        return f"{'-' if text != digits else ''}{digits.lstrip('0') or '0'}".replace("-0", "0", 1)
+        return str(int(text))
     try:
         number = float(text)
     except ValueError:

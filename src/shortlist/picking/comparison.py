@@ -141,7 +141,7 @@ class Comparison:
             rows.append(
                 (
                     e.name + (" *" if e.is_winner else ""),
-                    f"{e.hits:.1f}",
+                    f"{_tenths(e.hits):.1f}",
                     f"{e.low:.0f} to {e.high:.0f}",
                     "baseline" if e.is_baseline else gain,
                     "" if e.is_winner else f"{e.weight:.0%}",
@@ -273,5 +273,5 @@ def counted(hits: float) -> str:
 
 
 def _tenths(value: float) -> float:
-    # Zero without a sign.
-    return round(value * 10) / 10 + 0.0
+    # First to nine digits, so that sums that should be equal are; zero without a sign.
+    return round(round(value, 9) * 10) / 10 + 0.0

@@ -52,7 +52,7 @@ _BARE = re.compile(r"[0-9.,]*")
 # Leading zeros, or more digits than a number keeps apart: names of something.
 _ZEROS, _LONG = re.compile(r"0\d+"), re.compile(r"\d{17,}")
 _UNIT = re.compile(
-    r"[+-]?[0-9][0-9., ']*(?P<unit> ?(?:[^\W\d_]{1,5}[²³]?(?:/[^\W\d_]{1,5})?|°[CF]?))"
+    r"[+-]?[0-9][0-9., ']*(?P<unit>(?:[^\W\d_]{1,5}[²³]?(?:/[^\W\d_]{1,5})?|°[CF]?))"
 )
 _TIME = re.compile(
     r"(?P<sign>-)?(?P<hour>\d{1,3})[:h](?P<minute>[0-5]\d)(?::(?P<second>[0-5]\d(?:[.,]\d+)?))?"
@@ -100,7 +100,7 @@ class NumberColumn:
     percent : float
         Share of cells with a percent sign.
     unit : str
-        What stands behind the numbers in nearly all cells, such as " km".
+        What stands behind the numbers in nearly all cells, such as "km".
     """
 
     decimal: str
@@ -130,7 +130,7 @@ def read_number(value: Any, reading: str) -> float | None:
     >>> from shortlist._app._numbers import read_number
     >>> [read_number(cell, ".") for cell in ("1,234.50", "€ 0.16", "(12.00)", "50 %", "1,5")]
     [1234.5, 0.16, -12.0, 0.5, None]
-    >>> read_number("1.234,50", ","), read_number("3.5 km", ". km"), read_number("01:30", ":")
+    >>> read_number("1.234,50", ","), read_number("3.5 km", ".km"), read_number("01:30", ":")
     (1234.5, 3.5, 5400.0)
     """
     if reading == CLOCK:
@@ -311,7 +311,7 @@ def look_at_measures(
     --------
     >>> from shortlist._app._numbers import look_at_measures
     >>> look_at_measures(["3,5 km", "12 km"], [1, 1], 0.95).unit
-    ' km'
+    'km'
     >>> look_at_measures(["3 km", "12 m"], [1, 1], 0.95)
     """
     units: Counter[str] = Counter()

@@ -19,8 +19,7 @@ from shortlist.certificate import Monitor
 from shortlist.metrics import precision_at_k
 from shortlist.transductive.allowed_set import AllowedSet, moved, thresholded
 from shortlist.transductive.mip import branch_and_bound
-from shortlist.transductive.problem import BudgetedSVM
-from shortlist.transductive.solution import Solution
+from shortlist.transductive.problem import BudgetedSVM, Solution
 from shortlist.transductive.swap import search
 
 from . import transductive_pages

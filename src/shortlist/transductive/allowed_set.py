@@ -13,8 +13,7 @@ import numpy as np
 
 from ..certificate import Proof
 from ..rows.rounding import UNIT
-from .problem import BudgetedSVM
-from .solution import Solution
+from .problem import BudgetedSVM, Solution
 
 # Far more than a fit needs; only a numerical accident comes here.
 _PIVOTS_PER_ROW = 50

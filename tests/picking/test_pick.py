@@ -113,7 +113,13 @@ def test_list_as_a_frame(found):
     pd = pytest.importorskip("pandas")
     named = pd.DataFrame(NEW, columns=["score", "b", "c", "d"], index=np.arange(90) + 500)
     clash = found.to_frame(named)
-    assert list(clash)[2:5] == ["list_score", "list_probability", "score"]
+    assert list(clash)[:5] == [
+        "list_rank",
+        "list_row",
+        "list_score",
+        "list_probability",
+        "score",
+    ]
     np.testing.assert_array_equal(clash["score"], NEW[found.selected, 0])
 
 

@@ -10,12 +10,13 @@ from sklearn.preprocessing import StandardScaler
 from shortlist import PatMat, TopPush
 from shortlist._losses import LOSSES
 from shortlist.certificate import Monitor
-from shortlist.top.central_path import bent, boxed, crossing
 from shortlist.top.interior_point import InteriorPoint
 from shortlist.top.newton import newton
 from shortlist.top.problem import TopProblem
+from shortlist.top.sides import bent, boxed, crossing
+from shortlist.top.surrogate_quantile import SurrogateQuantile
 from shortlist.top.sweeps import Start, Wanted
-from shortlist.top.thresholds import SurrogateQuantile, TopMean
+from shortlist.top.top_mean import TopMean
 
 sizes = st.floats(1e-6, 1e6)
 signed = st.one_of(st.just(0.0), sizes, sizes.map(lambda x: -x))
@@ -66,7 +67,7 @@ def test_every_product_is_mu(name, loss, mu):
     problem, rng = problem_of(0, THRESHOLDS[name], loss, 1.0)
     w = rng.normal(size=4)
     sweep = problem.sweep(w, Wanted(40))
-    point = InteriorPoint(problem, w, sweep.positive_scores, sweep.candidates())
+    point = InteriorPoint(problem, w, sweep.positive_scores, sweep.ranked_rows())
     point.centre(mu)
     for pair in point.pairs.values():
         assert (pair.a > 0.0).all()

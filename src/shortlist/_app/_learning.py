@@ -16,8 +16,9 @@ from .._positive import spelling
 from ..picking.promise import promises_of
 from ..picking.reasons import Reasons, find_reasons
 from ..picking.subject import Subject
-from ._columns import DATE, Columns, MissingCount, parse_types, read_columns
+from ._columns import DATE, Columns, MissingCount
 from ._copies import Copies
+from ._deciding import parse_types, read_columns
 from ._features import Features
 from ._hints import find_hints, pick_options
 from ._labels import Leak, find_leaks

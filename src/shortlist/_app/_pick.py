@@ -63,10 +63,10 @@ from . import _options
 def pick(candidates: str, history: str, **options: Any) -> None:
     """Choose the best rows of CANDIDATES, judging by a history.
 
-    Compares models on the history at this budget by cross-validation, refits the best, and
+    Compares models on the history at this budget by cross-validation, combines the best, and
     writes the chosen rows, best first: rank, row (counted from 0), score, probability, ids,
-    reasons, the columns of the file. Both files need the same columns, apart from the label; columns only CANDIDATES
-    has are carried along.
+    reasons, the columns of the file. Both files need the same columns, apart from the label;
+    columns only CANDIDATES has are carried along.
 
     \b
     shortlist pick today.csv --history last-year.csv --label fraud -k 100 -o list.csv

@@ -157,7 +157,7 @@ class Candidates:
         return self._table
 
     def take(self, rows: np.ndarray) -> Any:
-        """Some of the rows, by their numbers; rows that stream are read once more."""
+        """Return some of the rows, by their numbers; rows that stream are read once more."""
         return rows_of(self._stream(), rows) if self.streamed else take_rows(self._table, rows)
 
     def _stream(self) -> Iterator[Any]:

@@ -1,11 +1,12 @@
-r"""Promised and found, list after list: chance, or decay?
+r"""Promised and found, list after list: whether it is chance or decay.
 
 The null hypothesis is the promise itself: one precision, drawn from what the history leaves open,
 holds for all lists of a model. The alternatives let it fall to a part :math:`\theta` from some
 list s on. Their likelihood ratios, averaged,
 
 .. math:: E_t = \sum_{s \le t} \pi_s \frac1{|\Theta|} \sum_\theta
-    \frac{P_{s, \theta}(x_1, \dots, x_t)}{P_0(x_1, \dots, x_t)} + \Bigl(1 - \sum_{s \le t} \pi_s\Bigr)
+    \frac{P_{s, \theta}(x_1, \dots, x_t)}{P_0(x_1, \dots, x_t)}
+    + \Bigl(1 - \sum_{s \le t} \pi_s\Bigr)
 
 with :math:`\pi_s = h (1 - h)^{s - 1}`, are a martingale of mean 1 under the promise, so that the
 chance that they ever reach :math:`1 / \alpha` is at most :math:`\alpha` (Ville), however long the

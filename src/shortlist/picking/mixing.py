@@ -111,7 +111,7 @@ def _tables(subject: Subject, rows: Any, others: Any) -> tuple[Mix, Differ]:
 
 
 def _codes(values: np.ndarray) -> np.ndarray:
-    """Number the different values; missing ones are one of them."""
+    """Return a number for each different value; missing ones are one of them."""
     seen: dict[Any, int] = {}
     return np.array([seen.setdefault(_key(value), len(seen)) for value in values.tolist()])
 

@@ -374,7 +374,7 @@ def at_budget(
         }
     if drift.refused is not None:
         listed["expected_hits"] = replace(listed["expected_hits"], low=0.0, high=float(k))
-    said = [verdict(comparison, chosen_for), expectation(listed["expected_hits"], k)]
+    said = [verdict(comparison, chosen_for), expectation(listed["expected_hits"])]
     if drift.refused is not None:
         said = [f"If nothing had changed, {said[0]}"]
     elif plan.decides:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -160,7 +161,7 @@ def calibration(shortlist: Shortlist) -> list[dict[str, Any]]:
     plan = shortlist.plan
     said, hit, weight = plan.held_probability, plan.records.hit > 0, plan.records.weight
     found = []
-    for low, high in zip(_BINS, _BINS[1:], strict=False):
+    for low, high in pairwise(_BINS):
         inside = (said > low) & (said <= high)
         mass = float(weight[inside].sum())
         if inside.sum() >= _FEWEST and mass > 0:

@@ -106,6 +106,7 @@ def _why(reasons: Reasons, place: int, strongest: float) -> list[dict[str, Any]]
     found = []
     for j in reasons.strongest(place, _REASONS):
         value = float(reasons.value[place, j])
+        size = f"{abs(value):.{2 if abs(value) < 0.995 else 1}f}"
         usual = cell_text(reasons.usual[j])
         shown = cell_text(reasons.cells[j][place])
         width = 50 * abs(value) / strongest
@@ -114,7 +115,7 @@ def _why(reasons: Reasons, place: int, strongest: float) -> list[dict[str, Any]]
                 "column": str(reasons.columns[j]),
                 "cell": "missing" if shown is None else shown,
                 "usual": None if usual == shown else usual,
-                "value": f"{'−' if value < 0 else '+'}{abs(value):.{2 if abs(value) < 0.995 else 1}f}",
+                "value": f"{'−' if value < 0 else '+'}{size}",
                 "sign": "down" if value < 0 else "up",
                 "x": f"{50 - width if value < 0 else 50:.1f}%",
                 "width": f"{width:.1f}%",

@@ -28,7 +28,7 @@ from ..certificate import Monitor, Proof
 from ..rows.kernels import KernelMatrix
 from .kernel_problem import DualPoint, Evaluation, KernelTopProblem, Layout, alpha_bound, evaluate
 from .kernel_proof import KernelProver, Proved
-from .restricted import PairState, Working, pair_steps
+from .working_set import PairState, Working, pair_steps
 
 _Seen = tuple[Evaluation, DualPoint, np.ndarray]
 
@@ -59,7 +59,7 @@ class WholeRows:
 
     def __init__(self, kernel: KernelMatrix, order: np.ndarray) -> None:
         self.kernel = kernel
-        self.gram = np.ascontiguousarray(kernel.block(order, order))
+        self.gram = np.ascontiguousarray(kernel.entries(order, order))
 
     def holds(self, rows: np.ndarray, length: int) -> np.ndarray:
         """Whether each of these rows is kept: all are."""

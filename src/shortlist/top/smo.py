@@ -41,8 +41,17 @@ from .kernel_problem import (
 )
 from .kernel_proof import KernelProver, Proved
 from .progress import Best, Progress
-from .restricted import PairState, Working, pair_steps, place
-from .working_set import Chosen, choose, fill_caps, sample_order, square
+from .working_set import (
+    Chosen,
+    PairState,
+    Working,
+    choose,
+    fill_caps,
+    pair_steps,
+    place,
+    sample_order,
+    square,
+)
 
 _SAMPLE_TOL = 1e-2
 _STALL = 30
@@ -331,7 +340,7 @@ class _Rounds:
         return 2.0 * math.sqrt(eps) if self.form == "norm" else eps
 
     def _primal(self) -> float:
-        """Best primal value; the zero model is always a candidate."""
+        """Best primal value; the zero model always counts."""
         return min(self.best.evaluation.primal, self.terms.value_at_zero)
 
     def _relative_gap(self) -> float:

@@ -45,7 +45,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Candidates:
+class RankedRows:
     """Some rows of the threshold.
 
     Attributes
@@ -119,13 +119,13 @@ class Sweep:
         Scores of the rows with a loss.
     scores : Scores
         Those of the rows of the threshold.
-    candidates : callable
+    ranked_rows : callable
         Returns the rows that were wanted.
     """
 
     positive_scores: np.ndarray
     scores: Scores
-    candidates: Callable[[], Candidates]
+    ranked_rows: Callable[[], RankedRows]
 
 
 class SweptProblem(Protocol):
@@ -157,7 +157,7 @@ class SweptProblem(Protocol):
         """Score every row once."""
 
     def row_number(self, position: int) -> int:
-        """Return the number of a candidate among the training rows."""
+        """Return the number of a row among the training rows."""
 
     def primal_at(self, w: np.ndarray, positive_scores: np.ndarray, t: float) -> float:
         """Primal value of `w` for a known threshold."""
@@ -192,6 +192,27 @@ class ArrayScores:
     def cut(self, mass: float, highest: float) -> float:
         """Return the empirical cut."""
         return empirical_cut(self.values, self.weight, mass, highest)
+
+
+@dataclass(frozen=True)
+class ScaledScores:
+    """Scores of a pass, for a model `length` times as long as the one it scored."""
+
+    scores: Scores
+    length: float = 1.0
+
+    @property
+    def largest(self) -> float:
+        """Largest absolute score."""
+        return self.length * self.scores.largest
+
+    def threshold_error(self, t: float) -> float:
+        """Bound the rounding error of their threshold `t`."""
+        return self.scores.threshold_error(t, self.length)
+
+    def cut(self, mass: float, highest: float) -> float:
+        """Return the empirical cut."""
+        return self.length * self.scores.cut(mass, highest / self.length)
 
 
 def weighted_excess(

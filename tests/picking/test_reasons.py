@@ -172,6 +172,21 @@ def test_another_budget_explains_its_own_rows(mixed):
     assert len(mixed.explained.rows) == 20
 
 
+def test_the_list_rests_on_the_column_that_tells():
+    X, y = rows(400, 0)
+    frame = pd.DataFrame(X, columns=["tells", "b", "c", "d"])
+    found = pick(frame, y, frame[:100], 10, models=LINEAR)
+    worth = found.importance()
+    assert list(worth.columns) == ["column", "hits_lost", "low", "high"]
+    assert worth["column"][0] == "tells"
+    assert worth["low"][0] > 0
+    assert set(worth["column"]) == set(frame.columns)
+    assert (worth["low"] <= worth["hits_lost"]).all()
+    assert (worth["hits_lost"][1:].abs() < 0.5 * worth["hits_lost"][0]).all()
+    sparsely = pick(sparse.csr_matrix(X), y, sparse.csr_matrix(X[:100]), 10, models=LINEAR)
+    assert sparsely.importance()["column"][0] == "x0"
+
+
 def test_words():
     assert in_words("amount", 4310, 35, 1.94) == "amount 4,310 (usually 35): +1.9"
     assert in_words("x", np.nan, 1.0, -0.2) == "x is missing (usually 1): -0.20"

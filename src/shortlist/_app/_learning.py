@@ -357,6 +357,11 @@ def _choose(
         lambda rows: job.features.make(rows).to_numpy(),
         np.array([names.index(owner) for owner in job.features.owners], dtype=int),
     )
+    assert subject.owner is not None
     job.result = replace(
-        result, selected=pool.rows[result.selected], scores=scores, subject=subject
+        result,
+        selected=pool.rows[result.selected],
+        scores=scores,
+        subject=subject,
+        study=replace(result.study, columns=names, owner=subject.owner),
     )

@@ -225,6 +225,8 @@ def write_outputs(job: Job, table: Table, outputs: Outputs, request: Request) ->
             columns=column_records(job.columns),
             reasons=job.reasons,
             ids=request.ids,
+            # Models are fitted again for it: only where time was offered.
+            importance=result.importance() if request.effort == "thorough" else None,
         )
     if request.save is not None:
         from ._model_file import save_model

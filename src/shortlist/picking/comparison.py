@@ -238,7 +238,7 @@ def agreed(
 
     The folds know what a list of this rate brings on average; the probabilities also know how
     many candidates look like hits. Lists of real sets are missed by a fifth less
-    (``benchmarks/results/pick_probability.md``).
+    (``benchmarks/results/pick_trust.md``).
     """
     sums = np.cumsum(np.sort(probability)[::-1])[forecast.budgets - 1]
     move = sums - forecast.hits

@@ -28,6 +28,7 @@ from .comparison import COMBINATION, forecast_budgets
 from .deciding import check_scoring
 from .drift import drawn_rows, find_drift, weighted_outlook, weighted_rows
 from .history import Candidates, check_budget, check_history, make_folds, stacked
+from .importance import Study
 from .models import EFFORTS, Task, as_numbers, contestants, default_features, kind_of
 from .order import read_order, time_folds, windows_in_words
 from .outlook import Evidence, Outlook
@@ -283,6 +284,13 @@ def pick(
         plan=plan,
         subject=subject,
         drift=drift,
+        study=Study(
+            race,
+            combination.members,
+            combination.head,
+            subject.columns,
+            np.arange(len(subject.columns)),
+        ),
         **at_budget(places, outlook, winner, scores, left_out, places, plan, drift),
     )
 

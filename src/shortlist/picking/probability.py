@@ -7,7 +7,7 @@ Beta calibration: with :math:`p = \sigma(z)`,
 fitted to held-out log odds :math:`z` by maximum likelihood. It is monotone, has a slope of its
 own at the top, and contains the identity. Isotonic regression of the same rows bends wherever
 they do, and jumps. The mean of the two probabilities misses the hits of a list by less than
-either, or than Platt's sigmoid (``benchmarks/results/pick_probability.md``); it is monotone, too,
+either, or than Platt's sigmoid (``benchmarks/results/pick_trust.md``); it is monotone, too,
 and never flat.
 
 References
@@ -20,7 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import brentq, minimize
+from scipy.optimize import minimize
 from scipy.special import expit, log_expit, logit
 from sklearn.isotonic import IsotonicRegression
 
@@ -112,32 +112,3 @@ def calibrate(log_odds: np.ndarray, positive: np.ndarray, weight: np.ndarray) ->
     steps = IsotonicRegression(y_min=0.0, y_max=1.0).fit(log_odds, positive, sample_weight=used)
     a, b, c = map(float, found.x)
     return Calibration(a, b, c, knots=(steps.X_thresholds_, steps.y_thresholds_))
-
-
-def shifted_to(probability: np.ndarray, chosen: np.ndarray, total: float) -> np.ndarray:
-    r"""Return probabilities whose sum over the chosen rows is `total`.
-
-    .. math:: \operatorname{logit} p'_i = \operatorname{logit} p_i + c
-
-    with one c for all rows, so that the order stays. A list of one row may be certain; a sum
-    of nothing, or of everything, cannot be reached by odds and is approached.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from shortlist.picking.probability import shifted_to
-    >>> shifted_to(np.array([0.9, 0.5, 0.1]), np.array([0, 1]), 1.0).round(2)
-    array([0.75, 0.25, 0.04])
-    """
-    z = logit(np.clip(probability, 1e-12, 1.0 - 1e-12))
-    picked = z[chosen]
-    if not len(picked):
-        return np.asarray(expit(z))
-    wanted = float(np.clip(total, 1e-9 * len(picked), (1.0 - 1e-9) * len(picked)))
-    # At the ends every chosen row lies on one side of the mean that is wanted.
-    middle = float(logit(wanted / len(picked)))
-    low, high = middle - picked.max(), middle - picked.min()
-    if high - low < 1e-12:
-        return np.asarray(expit(z + low))
-    shift = brentq(lambda c: float(expit(picked + c).sum()) - wanted, low - 1e-9, high + 1e-9)
-    return np.asarray(expit(z + shift))

@@ -27,9 +27,9 @@ from .comparison import (
 )
 from .drift import Drift
 from .history import as_table, check_budget
+from .importance import Study, find_importance
 from .outlook import Outlook
 from .plan import ExpectedGain, Plan
-from .probability import shifted_to
 from .reasons import Reasons, find_reasons
 from .subject import Subject
 
@@ -62,8 +62,8 @@ class Shortlist:
     scores : ndarray of shape (n_candidates,)
         Score of every candidate, higher is better.
     probability : ndarray of shape (n_candidates,)
-        Calibrated probability of every candidate to be positive; those of the list sum to
-        the expected hits.
+        Calibrated probability of every candidate to be positive. Those of the list sum to the
+        expected hits, unless terms decide: then replays of the list make the forecast.
     expected_gain : ExpectedGain
         ``value``, ``low``, ``high``: what the list brings, in the unit of `value` and `cost`;
         the expected hits without them.
@@ -71,6 +71,8 @@ class Shortlist:
         What the terms of the list did, and what is assumed.
     subject : Subject
         The candidates, for the reasons.
+    study : Study
+        The history and the folds, for :meth:`importance`.
     drift : Drift
         Whether the candidates are like the history (``drift.found``), what has changed
         (``drift.columns``), and whether the forecast was weighted for it or refused.
@@ -143,17 +145,14 @@ class Shortlist:
     notes: list[str]
     subject: Subject
     drift: Drift
+    study: Study
 
     @property
     def probability(self) -> np.ndarray:
         """Probability of every candidate to be positive, in their order."""
-        known = np.flatnonzero(np.isfinite(self.scores))
-        place = np.full(len(self.scores), -1)
-        place[known] = np.arange(len(known))
+        known = np.isfinite(self.scores)
         whole = np.full(len(self.scores), np.nan)
-        whole[known] = shifted_to(
-            self.plan.probability, place[self.selected], self.expected_hits.value
-        )
+        whole[known] = self.plan.probability
         return whole
 
     def reasons(self, n: int = 3) -> Any:
@@ -189,6 +188,21 @@ class Shortlist:
         """
         check_number("n", n, least=1, integer=True)
         return self.explained.to_frame(n)
+
+    def importance(self) -> Any:
+        """Say which columns the list rests on: hits that are lost when one is shuffled.
+
+        Fits the models of weight to the folds again, so it takes about as long as their part
+        of the race.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row for each column, the dearest first: ``column``, ``hits_lost`` of a list of
+            this length, ``low`` and ``high``, the ends of the 90 % interval.
+        """
+        rate = self.k / self.n_candidates
+        return find_importance(self.study, rate, self.n_candidates, self.settings["seed"])
 
     @cached_property
     def explained(self) -> Reasons:

@@ -42,6 +42,7 @@ def page(
     columns: Sequence[Mapping[str, Any]] | None = None,
     reasons: Reasons | None = None,
     ids: Sequence[str] = (),
+    importance: Any = None,
 ) -> str:
     """Return the report as HTML."""
     style, script = (files(__package__).joinpath(name).read_text("utf-8") for name in _ASSETS)
@@ -59,6 +60,7 @@ def page(
         "label": str(s.positive_label),
         "answer": _answer(s, fig),
         "list": table,
+        "worth": _worth(importance),
         "budget": _budget(s, fig),
         "belief": _belief(s),
         "compared": _compared(s),
@@ -149,6 +151,17 @@ def _answer(s: Shortlist, fig: Curve) -> dict[str, Any]:
 def _of_a_fit(text: str) -> bool:
     """Say whether a warning is about fits of a contestant: for the settings, not the answer."""
     return " fits " in text or "left the race" in text
+
+
+def _worth(importance: Any) -> list[tuple[str, str, str]]:
+    """Return the columns that cost hits when they are shuffled."""
+    if importance is None:
+        return []
+    return [
+        (str(name), count(lost), f"{count(low)} to {count(high)}")
+        for name, lost, low, high in importance.head(8).itertuples(index=False, name=None)
+        if lost > 0
+    ]
 
 
 def _ticks(scale: Scale, number: int) -> list[dict[str, str]]:

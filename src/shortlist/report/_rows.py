@@ -67,6 +67,7 @@ def listed(
         "numbers": [_all_numbers(cells, j) for j in places],
         "rows": body,
         "matter": matter,
+        "adds_up": not shortlist.plan.decides,
         "hidden": len(names) - len(places),
         "explained": 0 if reasons is None else len(reasons.rows),
         "data": _data(shortlist, chance, names, cells, places, reasons),

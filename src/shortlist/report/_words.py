@@ -10,8 +10,11 @@ from ..picking.comparison import COMBINATION, Comparison, counted
 
 DASH = "–"
 
-# What intervals of this kind held on lists of real sets; benchmarks/results/pick_probability.md.
-COVERED = "COVERED_TEXT"
+# What intervals of this kind held on lists of real sets; benchmarks/results/pick_trust.md.
+COVERED = (
+    "On 92 lists from 23 public data sets, each the first 5 % of about 1,000 rows, intervals made "
+    "in this way held the number of hits in 97 % of the cases; they promise 90 %."
+)
 
 _FAMILIES = {
     COMBINATION: "The combination of those below",

@@ -25,6 +25,7 @@ def write_report(
     columns: Sequence[Mapping[str, Any]] | None = None,
     reasons: Reasons | None = None,
     ids: Sequence[str] = (),
+    importance: Any = None,
 ) -> None:
     """Write the report of a shortlist, one self-contained HTML page.
 
@@ -48,6 +49,8 @@ def write_report(
         Why the rows are on the list; ``shortlist.explained``.
     ids : sequence of str, default=()
         Columns that name a row: shown first.
+    importance : frame, default=None
+        Hits that columns are worth, from ``shortlist.importance()``.
 
     Examples
     --------
@@ -69,7 +72,7 @@ def write_report(
             f"path={str(target)!r} exists already; pass overwrite=True to replace it, or choose "
             "another name."
         )
-    html = page(shortlist, rows, title, columns, reasons, ids)
+    html = page(shortlist, rows, title, columns, reasons, ids, importance)
     name = str(target)
     with Outputs(name, force=True) as outputs:
         # Half a surrogate pair, as in a broken file name, has no UTF-8 form.

@@ -103,13 +103,13 @@
   const count = find("list-count");
   const search = find("list-search");
   search.addEventListener("input", () => {
-    const wanted = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const wanted = search.value.trim().toLowerCase();
     let shown = 0;
     for (const [row, i] of order) {
-      row.hidden = !wanted.every((word) => words[i].includes(word));
+      row.hidden = !words[i].includes(wanted);
       shown += !row.hidden;
     }
-    count.textContent = wanted.length ? `${fixed(shown, 0)} of ${rows.length} rows` : `${rows.length} rows`;
+    count.textContent = wanted ? `${fixed(shown, 0)} of ${rows.length} rows` : `${rows.length} rows`;
     cue();
   });
 

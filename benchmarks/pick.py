@@ -45,6 +45,7 @@ from shortlist.picking.models import FAMILIES, Model, Task, contestants
 from shortlist.picking.noise import shares
 from shortlist.picking.outlook import Evidence, Outlook
 from shortlist.picking.race import Race, Run
+from shortlist.stacking.heads import fit_head
 
 RATES = np.array([0.01, 0.05])
 LIST = 1_000
@@ -121,7 +122,7 @@ def reached(truth: np.ndarray, scores: np.ndarray) -> np.ndarray:
 def combined(split: Split, used: np.ndarray, head: str) -> np.ndarray:
     """Scores on the list of a combination of some contestants."""
     known = split.held_out[:, used], split.y, None
-    fitted = combining.fit_head(*known, head=head, budget=0.05, seed=0)
+    fitted = fit_head(*known, head=head, budget=0.05, seed=0)
     if head == "greedy":
         fitted = combining._without_crumbs(fitted)
     return fitted.log_odds(split.listed[:, used])

@@ -49,7 +49,7 @@ def run_demo(budget: int, seed: int, force: bool) -> None:
             )
         )
     hits = int(bad[now][result.selected].sum())
-    expected = result.expected_hits
+    expected = result.expected
     click.echo(
         f"\nThe outcome of these loans is known, too: {hits} of the {budget} were bad"
         f"{compared(hits, expected.low, expected.high, expected.confidence)} "

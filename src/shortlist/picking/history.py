@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,11 @@ from sklearn.utils import check_consistent_length, column_or_1d
 
 from .._checks import check_k, check_number, check_weight, list_length, positive_index
 from .._scores import take_rows
+from ..stacking.heads import Head, fit_head
+from .noise import shares
 
+# What weighs the members: by the benchmark of pick, the best of those that TopStack offers.
+HEAD = "greedy"
 # Rows that are scored at a time.
 _BLOCK = 65_536
 
@@ -50,6 +55,31 @@ class History:
         """Weight of some rows."""
         return float(len(rows) if self.weight is None else self.weight[rows].sum())
 
+    @cached_property
+    def outcome(self) -> np.ndarray:
+        """What taking each row brought: one for a hit."""
+        return self.positive.astype(np.float64)
+
+    @cached_property
+    def target(self) -> np.ndarray:
+        """What models learn."""
+        return self.positive.astype(int)
+
+    def shares(self, rows: np.ndarray, scores: np.ndarray, rates: np.ndarray) -> np.ndarray:
+        """Hits per row, when the best of some rows are taken at each rate."""
+        weight = None if self.weight is None else self.weight[rows]
+        return shares(self.positive[rows], scores, weight, rates)
+
+    def head(self, rows: np.ndarray, scores: np.ndarray, budget: float, seed: int) -> Head:
+        """Weigh held-out scores of some rows, of shape (n_rows, n_members)."""
+        positive = self.positive[rows]
+        if not 0 < positive.sum() < len(positive):
+            # One class only: nothing to learn from, so nothing is preferred.
+            n = scores.shape[1]
+            return Head(np.ones(n), np.zeros(n), np.full(n, 1.0 / n), 1.0, 0.0)
+        weight = None if self.weight is None else self.weight[rows]
+        return fit_head(scores, positive, weight, head=HEAD, budget=budget, seed=seed)
+
 
 def check_history(X: Any, y: Any, sample_weight: Any, groups: Any, pos_label: Any) -> History:
     """Check the labelled rows; rows of weight zero are gone."""
@@ -57,6 +87,12 @@ def check_history(X: Any, y: Any, sample_weight: Any, groups: Any, pos_label: An
     y = column_or_1d(y)
     check_consistent_length(X, y, sample_weight, groups)
     labels = _labels(y)
+    if len(labels) > 2 and y.dtype.kind in "iuf":
+        raise ValueError(
+            f"y holds {len(labels)} different numbers ({labels[0]:g} to {labels[-1]:g}); pick "
+            "looks for one of two labels. For the largest sum of y (a potency, an amount, a "
+            "grade) pass goal='sum', or 'mean'; for rows above a threshold, y >= threshold."
+        )
     if len(labels) != 2:
         found = ", ".join(repr(label) for label in labels.tolist()[:5])
         raise ValueError(

@@ -9,7 +9,7 @@ import numpy as np
 
 from .history import Candidates, Folds, History, as_table
 from .terms import Reader, Terms, read_terms
-from .times import time_splits
+from .times import span, time_splits
 
 
 def read_order(
@@ -63,20 +63,3 @@ def windows_in_words(folds: Folds, terms: Terms) -> str:
     wait = "" if not terms.delay else f", labels known after {span(terms.delay, terms.calendar)}"
     length = span(terms.window, terms.calendar)
     return f"{len(folds.splits)} windows of {length}, each after what was learned from{wait}"
-
-
-def span(length: float, calendar: bool) -> str:
-    """Write a length of time.
-
-    Examples
-    --------
-    >>> from shortlist.picking.order import span
-    >>> span(604800.0, True), span(5.0, False)
-    ('7 days', '5')
-    """
-    if not calendar:
-        return f"{length:g}"
-    for unit, name in ((86_400.0, "days"), (3600.0, "hours"), (60.0, "minutes")):
-        if length >= 2 * unit:
-            return f"{length / unit:.3g} {name}"
-    return f"{length:.3g} seconds"

@@ -16,9 +16,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .selection import Rule, select
+from .selection import Rule, needs_programme, select
 
 _REPLAYS = 400
+# Where every list is an integer programme.
+_FEW_REPLAYS = 100
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,17 @@ class Records:
     rule: Rule
     kept: float = 1.0
 
+    def take(self, rows: np.ndarray) -> Records:
+        """Return some of the rows."""
+        return replace(
+            self,
+            gain=self.gain[rows],
+            outcome=self.outcome[rows],
+            hit=self.hit[rows],
+            weight=self.weight[rows],
+            rule=self.rule.take(rows),
+        )
+
     def ranked_by(self, gain: np.ndarray) -> Records:
         """Return the same rows in another order."""
         return replace(self, gain=gain)
@@ -62,11 +75,18 @@ class Replays:
     length: np.ndarray
     largest: np.ndarray
 
-    def interval(self, values: np.ndarray, confidence: float = 0.9) -> tuple[float, float, float]:
-        """Mean and central interval of some of these figures."""
+    def interval(
+        self, values: np.ndarray, confidence: float = 0.9, stretch: float = 1.0
+    ) -> tuple[float, float, float]:
+        """Mean and central interval of some of these figures, made wider by `stretch`."""
         tail = 50.0 * (1.0 - confidence)
+        mean = float(values.mean())
         low, high = np.percentile(values, [tail, 100.0 - tail])
-        return float(values.mean()), float(low), float(high)
+        return mean, mean - stretch * (mean - float(low)), mean + stretch * (float(high) - mean)
+
+    def gains(self, per_row: bool) -> np.ndarray:
+        """Return what each list brought: the sum, or the mean of its rows."""
+        return self.outcome / np.maximum(self.length, 1.0) if per_row else self.outcome
 
     @property
     def one_row_carries_it(self) -> bool:
@@ -80,7 +100,7 @@ def replay(
     cells: np.ndarray | None,
     n_candidates: int,
     seed: int,
-    replays: int = _REPLAYS,
+    replays: int | None = None,
 ) -> Replays:
     """Replay the list.
 
@@ -95,8 +115,8 @@ def replay(
         Candidates, or entities among them where the list takes one row of each.
     seed : int
         Of the draws.
-    replays : int
-        How many lists are made.
+    replays : int, default=None
+        How many lists are made; None is 400, or 100 where each is an integer programme.
 
     Returns
     -------
@@ -116,13 +136,15 @@ def replay(
     """
     rng = np.random.default_rng(seed)
     pool = _Pool(records)
+    if replays is None:
+        replays = _FEW_REPLAYS if needs_programme(records.rule) else _REPLAYS
     found = np.empty((4, replays))
     for number in range(replays):
         if records.kept < 1.0:
             pool = _Pool(records, rng.random(len(records.gain)) < records.kept)
         rows, entity = pool.draw(rng, cells, n_candidates)
         rule = replace(records.rule.take(rows), entity=entity)
-        rule = _possible(rule)
+        rule = possible(rule)
         chosen = rows[select(records.gain[rows], rule)]
         outcome = records.outcome[chosen]
         found[:, number] = (
@@ -198,8 +220,8 @@ class _Pool:
         return rows, np.repeat(self.unit, copies) * (self.k + 1) + copy
 
 
-def _possible(rule: Rule) -> Rule:
-    """Lower the least of groups that this draw cannot meet."""
+def possible(rule: Rule) -> Rule:
+    """Lower the least of groups that these rows cannot meet."""
     limits = []
     for limit in rule.limits:
         there = np.bincount(limit.group, minlength=len(limit.labels))

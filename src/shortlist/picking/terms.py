@@ -76,6 +76,8 @@ class Terms:
         0 and 0 without times.
     calendar : bool
         Whether times are seconds.
+    goal : str
+        What the list is to be full of; see :mod:`shortlist.picking.goals`.
     """
 
     history: Side
@@ -88,17 +90,22 @@ class Terms:
     delay: float
     window: float
     calendar: bool = True
+    goal: str = "hits"
 
     @property
-    def ruled(self) -> bool:
-        """Whether anything but the scores decides what is on the list, or what it brings."""
+    def restricts(self) -> bool:
+        """Whether the list is not simply that of the highest scores."""
         return (
             self.valued
             or bool(self.bounds)
             or self.history.entity is not None
             or not self.candidates.allowed.all()
-            or self.base_rate is not None
         )
+
+    @property
+    def ruled(self) -> bool:
+        """Whether anything but the scores decides what is on the list, or what it brings."""
+        return self.restricts or self.base_rate is not None or self.goal != "hits"
 
     def rule(self, k: int, side: Side) -> Rule:
         """Return the rule for one side's rows."""
@@ -189,6 +196,7 @@ def read_terms(
     delay: Any,
     base_rate: Any,
     fill: bool | None,
+    goal: str = "hits",
 ) -> Terms:
     """Check all of it."""
     valued = value is not None or cost is not None
@@ -201,6 +209,11 @@ def read_terms(
     groups = tuple(tuple(group[side] for group, _ in bounds) for side in (0, 1))
     allowed = _allowed(reader, exclude, one_per)
     if base_rate is not None:
+        if goal != "hits":
+            raise ValueError(
+                f"base_rate={base_rate!r} is a share of positives; with goal={goal!r} there are "
+                "none. Leave it out."
+            )
         check_number("base_rate", base_rate, above=0.0, below=1.0)
     moments, wait, window, calendar = None, 0.0, 0.0, True
     if time is not None:
@@ -215,13 +228,15 @@ def read_terms(
         Side(values[0], costs[0], entity[0], groups[0], everyone),
         Side(values[1], costs[1], entity[1], groups[1], allowed),
         tuple(limit for _, limit in bounds),
-        (not valued) if fill is None else bool(fill),
+        # Rows that are expected to bring less than nothing make no sum larger.
+        (not valued and goal != "sum") if fill is None else bool(fill),
         valued,
         None if base_rate is None else float(base_rate),
         moments,
         wait,
         window,
         calendar,
+        goal,
     )
 
 

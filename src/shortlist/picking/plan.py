@@ -113,6 +113,8 @@ class Plan:
         brought = [window.gain / (window.taken if per_row else window.size) for window in windows]
         wider = stretch(gains, brought)
         value, low, high = replays.interval(gains, CONFIDENCE, wider)
+        if (self.records.outcome >= 0.0).all():
+            low = max(0.0, low)
         most_hits, cost = value, 0.0
         if terms.valued:
             by_hits = self._replay(k, self.held_probability, fill=True)
@@ -125,6 +127,8 @@ class Plan:
         if terms.goal == "hits":
             wider = stretch(replays.hits, [window.hits / window.size for window in windows])
             hits = _whole(replays.interval(replays.hits, CONFIDENCE, wider), k)
+            if not terms.valued:
+                expected = replace(expected, low=hits.low, high=hits.high)
         return {
             "selected": selected,
             "expected_hits": hits,

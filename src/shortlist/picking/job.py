@@ -21,13 +21,14 @@ from .. import __version__
 from .._checks import check_choice
 from .._scores import positive_scores
 from ..certificate import Certificate
+from .clusters import NAME as CLUSTER
 from .combining import Combination, combine
 from .comparison import COMBINATION, forecast_budgets
 from .deciding import check_scoring
 from .goals import GOALS, Goal
 from .history import Candidates, check_budget, make_folds
 from .models import EFFORTS, Task, as_numbers, contestants, default_features, kind_of
-from .order import read_order, time_folds, windows_in_words
+from .order import Clusters, read_order, time_folds, windows_in_words
 from .outlook import Evidence, Outlook
 from .plan import make_plan
 from .race import RACE_ROWS, Progress, Race, fit_features, fit_model, run_race
@@ -65,6 +66,7 @@ def pick(
     only_new: bool = False,
     base_rate: float | None = None,
     fill: bool | None = None,
+    clusters: int | None = None,
     random_state: Any = 0,
     n_jobs: int | None = None,
     progress: Progress | None = None,
@@ -162,6 +164,9 @@ def pick(
     fill : bool, default=None
         Whether rows of no expected gain may fill the budget; None: only where there is
         neither value nor cost.
+    clusters : int, default=None
+        Divide the candidates into so many clusters of look-alikes, by their features; `limits`
+        call them "cluster": ``clusters=100, limits={"cluster": 2}`` takes two of each at most.
     random_state : int, RandomState instance or None, default=0
         Seed of the folds and models.
     n_jobs : int, default=None
@@ -193,6 +198,7 @@ def pick(
     check_choice("effort", effort, EFFORTS)
     check_choice("goal", goal, tuple(GOALS))
     aim = GOALS[goal]
+    seed = _seed(random_state)
     X, pool, terms = read_order(
         X,
         candidates,
@@ -207,6 +213,8 @@ def pick(
         base_rate=base_rate,
         fill=fill,
         goal=goal,
+        cluster=None if clusters is None else CLUSTER,
+        clusters=None if clusters is None else Clusters(clusters, y, features, seed),
     )
     if groups is None and time is None and terms.history.entity is not None:
         groups = terms.history.entity
@@ -215,7 +223,6 @@ def pick(
     if aim.numeric and scoring is not None:
         raise ValueError(f"scoring={scoring!r} judges labels; with goal={goal!r} leave it out.")
     judged = check_scoring(scoring, history.weight is not None)
-    seed = _seed(random_state)
     if repeats is None and isinstance(cv, int | np.integer):
         repeats = _REPEATS[effort]
     if time is not None:

@@ -141,7 +141,7 @@ def replay(
     found = np.empty((4, replays))
     for number in range(replays):
         if records.kept < 1.0:
-            pool = _Pool(records, rng.random(len(records.gain)) < records.kept)
+            pool.keep(rng.random(len(records.gain)) < records.kept)
         rows, entity = pool.draw(rng, cells, n_candidates)
         rule = replace(records.rule.take(rows), entity=entity)
         rule = possible(rule)
@@ -168,27 +168,44 @@ def cells_of(rule: Rule, n_rows: int) -> tuple[np.ndarray, int]:
 class _Pool:
     """Held-out rows in the order of their gains, ready to be drawn from."""
 
-    def __init__(self, records: Records, kept: np.ndarray | None = None) -> None:
+    def __init__(self, records: Records) -> None:
         n = len(records.gain)
+        rule = records.rule
+        self.k = rule.k
+        self.entities = rule.entity is not None
+        self._cell, self.n_cells = cells_of(rule, n)
         order = np.lexsort((np.arange(n), -records.gain))
-        order = order if kept is None or not kept.any() else order[kept[order]]
-        cell, self.n_cells = cells_of(records.rule, n)
-        entity = records.rule.entity
-        if entity is not None:
-            # Of an entity's rows in one cell only the best can be on the list.
-            _, first = np.unique(np.stack([cell[order], entity[order]]), axis=1, return_index=True)
-            order = order[np.sort(first)]
-        self.rows = order
-        self.cell = cell[order]
-        self.k = records.rule.k
-        self.entities = entity is not None
-        if entity is None:
-            self.unit = np.arange(len(order))
-            weight = records.weight[order]
+        self._rank = np.empty(n, dtype=np.intp)
+        self._rank[order] = np.arange(n)
+        if rule.entity is None:
+            self._unit, weight = np.arange(n), records.weight
         else:
-            _, self.unit = np.unique(entity[order], return_inverse=True)
-            weight = np.ones(int(self.unit.max()) + 1)
-        self.share = weight / weight.sum()
+            _, self._unit = np.unique(rule.entity, return_inverse=True)
+            weight = np.ones(int(self._unit.max()) + 1)
+            # Of an entity's rows in one cell only the best can be on the list.
+            pair = self._unit * self.n_cells + self._cell
+            self._by_pair = np.lexsort((self._rank, pair))
+            self._pair = pair[self._by_pair]
+        self._weight = weight
+        self.keep(None)
+
+    def keep(self, kept: np.ndarray | None) -> None:
+        """Let only some rows take part."""
+        if not self.entities:
+            rows = np.arange(len(self._rank))
+        else:
+            rows, pair = self._by_pair, self._pair
+            if kept is not None and kept.any():
+                inside = kept[rows]
+                rows, pair = rows[inside], pair[inside]
+            rows = rows[np.diff(pair, prepend=-1) != 0]
+        rows = rows[np.argsort(self._rank[rows])]
+        self.rows, self.cell, self.unit = rows, self._cell[rows], self._unit[rows]
+        self._by_cell = np.argsort(self.cell, kind="stable")
+        self._start = np.searchsorted(self.cell[self._by_cell], np.arange(self.n_cells + 1))
+        self.share = np.zeros(len(self._weight))
+        self.share[self.unit] = self._weight[self.unit]
+        self.share /= self.share.sum()
 
     def draw(
         self, rng: np.random.Generator, cells: np.ndarray | None, n_candidates: int
@@ -202,16 +219,17 @@ class _Pool:
         else:
             count = np.zeros(len(share), dtype=np.int64)
             for c in np.flatnonzero(cells):
-                inside = self.cell == c
+                inside = self.unit[self._by_cell[self._start[c] : self._start[c + 1]]]
                 # A cell that the history does not know is like all of it.
-                mass = share * inside if inside.any() else share
-                count += rng.multinomial(int(cells[c]), mass / mass.sum())
+                inside = inside if len(inside) else np.arange(len(share))
+                mass = share[inside]
+                count[inside] += rng.multinomial(int(cells[c]), mass / mass.sum())
         copies = np.minimum(count, self.k)[self.unit]
-        ahead = np.zeros(len(copies), dtype=np.int64)
-        for number in range(self.n_cells):
-            inside = np.flatnonzero(self.cell == number)
-            ahead[inside] = np.cumsum(copies[inside]) - copies[inside]
-        copies = np.clip(2 * self.k - ahead, 0, copies)
+        # A cell fills at most k places; twice as many are enough where entities lie in several.
+        sorted_copies = copies[self._by_cell]
+        ahead = np.cumsum(sorted_copies) - sorted_copies
+        ahead -= np.append(ahead, 0)[self._start[self.cell[self._by_cell]]]
+        copies[self._by_cell] = np.clip(2 * self.k - ahead, 0, sorted_copies)
         rows = np.repeat(self.rows, copies)
         if not self.entities:
             return rows, None

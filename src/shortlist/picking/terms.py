@@ -8,7 +8,7 @@ entities and times are no features; all others stay.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -91,6 +91,29 @@ class Terms:
     window: float
     calendar: bool = True
     goal: str = "hits"
+
+    def limited(self, name: str, history: np.ndarray, candidates: np.ndarray) -> Terms:
+        """Return the terms with the groups of a limit that was waiting for them."""
+        labels = np.unique(np.concatenate([history, candidates]))
+        sides, bounds = [], self.bounds
+        for side, group in ((self.history, history), (self.candidates, candidates)):
+            code = np.searchsorted(labels, group)
+            waiting = [bound.name == name and not len(bound.labels) for bound in bounds]
+            groups = zip(side.groups, waiting, strict=True)
+            sides.append(replace(side, groups=tuple(code if w else g for g, w in groups)))
+        if not any(waiting):
+            raise ValueError(
+                f"clusters limits nothing by itself: add limits={{{name!r}: 2}}, or so."
+            )
+        code = np.searchsorted(labels, candidates)
+        n = len(labels)
+        bounds = tuple(
+            Limit(name, code, labels.tolist(), np.full(n, b.least[0]), np.full(n, b.most[0]))
+            if w
+            else b
+            for b, w in zip(bounds, waiting, strict=True)
+        )
+        return replace(self, history=sides[0], candidates=sides[1], bounds=bounds)
 
     @property
     def restricts(self) -> bool:
@@ -197,6 +220,7 @@ def read_terms(
     base_rate: Any,
     fill: bool | None,
     goal: str = "hits",
+    cluster: str | None = None,
 ) -> Terms:
     """Check all of it."""
     valued = value is not None or cost is not None
@@ -205,7 +229,7 @@ def read_terms(
     entity: tuple[np.ndarray | None, np.ndarray | None] = (None, None)
     if one_per is not None:
         entity = reader.codes("one_per", one_per, feature=False)[:2]
-    bounds = tuple(_limit(reader, *item) for item in _limit_items(limits))
+    bounds = tuple(_limit(reader, *item, cluster) for item in _limit_items(limits))
     groups = tuple(tuple(group[side] for group, _ in bounds) for side in (0, 1))
     allowed = _allowed(reader, exclude, one_per)
     if base_rate is not None:
@@ -253,9 +277,24 @@ def _limit_items(limits: Any) -> list[tuple[Any, Any]]:
     return items
 
 
-def _limit(reader: Reader, given: Any, bounds: Any) -> tuple[tuple[np.ndarray, np.ndarray], Limit]:
-    """Read ``{"north": (0, 10), "south": 5}``, or one number for every group."""
+def _limit(
+    reader: Reader, given: Any, bounds: Any, cluster: str | None
+) -> tuple[tuple[np.ndarray, np.ndarray], Limit]:
+    """Read ``{"north": (0, 10), "south": 5}``, or one number for every group.
+
+    Clusters are not known yet: their limit waits, without groups.
+    """
+    if cluster is not None and isinstance(given, str) and given == cluster:
+        if isinstance(bounds, Mapping):
+            raise ValueError(
+                f"limits: clusters have no names; give one number, as {{{given!r}: 2}}."
+            )
+        least, most = (np.array([bound]) for bound in _bound(given, "each", bounds))
+        none = (np.zeros(reader.sizes[0], dtype=int), np.zeros(reader.sizes[1], dtype=int))
+        return none, Limit(given, none[1], [], least, most)
     name = given if isinstance(given, str) else "group"
+    if isinstance(given, tuple):
+        name = str(getattr(given[0], "name", None) or name)
     history, candidates, labels = reader.codes("limits", given, feature=True)
     least, most = np.zeros(len(labels)), np.full(len(labels), np.inf)
     if isinstance(bounds, Mapping):

@@ -87,19 +87,12 @@ def check_history(X: Any, y: Any, sample_weight: Any, groups: Any, pos_label: An
     y = column_or_1d(y)
     check_consistent_length(X, y, sample_weight, groups)
     labels = _labels(y)
-    if len(labels) > 2 and y.dtype.kind in "iuf":
-        raise ValueError(
-            f"y holds {len(labels)} different numbers ({labels[0]:g} to {labels[-1]:g}); pick "
-            "looks for one of two labels. For the largest sum of y (a potency, an amount, a "
-            "grade) pass goal='sum', or 'mean'; for rows above a threshold, y >= threshold."
-        )
     if len(labels) != 2:
         found = ", ".join(repr(label) for label in labels.tolist()[:5])
         raise ValueError(
             f"y holds {'one class only' if len(labels) == 1 else f'{len(labels)} classes'} "
             f"({found}{', ...' if len(labels) > 5 else ''}); pick needs two: the rows you look "
-            "for, and the others. "
-            + ("Add rows of the other class." if len(labels) == 1 else "Pass y == label.")
+            "for, and the others. " + _remedy(y, len(labels))
         )
     label = labels.tolist()[positive_index(labels, pos_label, refuse=True)]
     weight = None if sample_weight is None else check_weight(sample_weight, len(y))
@@ -116,6 +109,17 @@ def check_history(X: Any, y: Any, sample_weight: Any, groups: Any, pos_label: An
                 "are needed, one to learn from and one to check."
             )
     return History(X, is_positive, weight, groups, label)
+
+
+def _remedy(y: np.ndarray, n_labels: int) -> str:
+    if n_labels == 1:
+        return "Add rows of the other class."
+    if y.dtype.kind not in "iuf":
+        return "Pass y == label."
+    return (
+        "Pass y == label, or y >= threshold. For the largest sum or mean of these numbers (a "
+        "potency, an amount, grades) pass goal='sum' or goal='mean'."
+    )
 
 
 def _labels(y: np.ndarray) -> np.ndarray:

@@ -322,7 +322,7 @@ def at_budget(
         }
     said = [verdict(comparison, chosen_for)]
     if not numeric:
-        said.append(expectation(listed["expected_hits"], k))
+        said.append(expectation(listed["expected_hits"]))
     if plan.decides:
         first = "By score alone, without these terms" if plan.terms.restricts else "By score alone"
         said = [*said[1:], f"{first}, {said[0]}"]

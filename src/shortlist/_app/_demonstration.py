@@ -34,8 +34,8 @@ def run_demo(budget: int, seed: int, force: bool) -> None:
         loans.iloc[now].to_csv(candidates, index=False)
         result = run_pick(
             Request(
-                str(candidates),
-                str(history),
+                candidates=str(candidates),
+                history=str(history),
                 label="outcome",
                 positive="bad",
                 budget=budget,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 CLUSTER = "cluster"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Said:
     """Options of ``shortlist pick`` that say what the list is for.
 
@@ -75,7 +75,7 @@ class Said:
         """Columns that both files need, besides those that models learn from."""
         limited = [column for column, *_ in self.limits(has)]
         named = [*self.numbers.values(), self.one_per, self.time, *limited]
-        return list(dict.fromkeys(name for name in named if name not in (None, CLUSTER)))  # type: ignore[misc]
+        return list(dict.fromkeys(name for name in named if name not in (None, CLUSTER)))
 
     def limits(self, has: Sequence[str]) -> list[tuple[str, str | None, int | None, int | None]]:
         """Column, value, least and most of every limit."""
@@ -218,7 +218,8 @@ def read_numbers(
     option: str, name: str, rows: pd.DataFrame, file: str, types: Sequence[str]
 ) -> np.ndarray:
     """Return a column of numbers, which may miss some."""
-    from ._columns import NUMBER, parse_types, read_columns
+    from ._columns import NUMBER
+    from ._deciding import parse_types, read_columns
 
     wanted = parse_types([t for t in types if t.rpartition("=")[0] == name], [name])
     (column,) = read_columns(rows[[name]], wanted or {name: "number"})[0].all
@@ -256,7 +257,8 @@ def _times(
     files: tuple[str, str],
     types: Sequence[str],
 ) -> tuple[np.ndarray, ...]:
-    from ._columns import DATE, parse_types, read_columns
+    from ._columns import DATE
+    from ._deciding import parse_types, read_columns
 
     wanted = parse_types([t for t in types if t.rpartition("=")[0] == name], [name])
     (column,) = read_columns(both[0][[name]], wanted or {name: "date"})[0].all
@@ -290,7 +292,8 @@ def _limits(
     for column, by_group in asked.items():
         pair: Any = CLUSTER
         if column != CLUSTER:
-            pair = tuple(_spelled(side[column]) for side in both)
+            # Messages call the group by the name of the series.
+            pair = tuple(side[column].map(spelling) for side in both)
             there = set(pair[0]) | set(pair[1])
             for group in by_group:
                 if group is not None and group not in there:

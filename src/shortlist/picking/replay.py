@@ -91,8 +91,7 @@ class Replays:
     @property
     def one_row_carries_it(self) -> bool:
         """Whether the best row of a list usually brings more than half of its sum."""
-        total = np.maximum(self.outcome, np.finfo(float).tiny)
-        return bool(np.median(self.largest / total) > 0.5)
+        return bool(np.median(self.largest - 0.5 * self.outcome) > 0.0)
 
 
 def replay(

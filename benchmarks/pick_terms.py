@@ -98,8 +98,8 @@ def wines() -> tuple[pd.DataFrame, np.ndarray]:
 
 @cache
 def payments(seed: int) -> tuple[pd.DataFrame, np.ndarray]:
-    """Simulate 14 weeks; the first five, in which campaigns are still few, are not used."""
-    X, y = make_transactions(n_cards=200, n_terminals=400, days=98, random_state=seed)
+    """Simulate 13 weeks; the first five, in which campaigns are still few, are not used."""
+    X, y = make_transactions(n_cards=150, n_terminals=300, days=91, random_state=seed)
     begun = (
         X["booked_at"] >= X["booked_at"].iloc[0].normalize() + pd.Timedelta(days=35)
     ).to_numpy()
@@ -171,7 +171,6 @@ CASES: dict[str, tuple[Deal, float, dict[str, Any]]] = {
     "payments, value, time": (last_week, 30, {"value": "amount", **_TIME}),
     "payments, hits, time": (last_week, 30, _TIME),
     "payments, boosting, value, time": (last_week, 30, {"value": "amount", **_TIME}),
-    "payments, boosting, value, shuffled": (last_week, 30, {"value": "amount"}),
     "payments, boosting, hits, time": (last_week, 30, _TIME),
     "payments, boosting, hits, shuffled": (last_week, 30, {}),
     "diabetes, sum": (lambda s: deal(*regression("diabetes"), s, 280), 20, {"goal": "sum"}),
@@ -225,17 +224,27 @@ def numbers(store: Store, name: str) -> dict[str, np.ndarray]:
     return {key: np.array([float(row[key]) for row in rows]) for key in rows[0] if key != "case"}
 
 
+def measured(store: Store) -> list[str]:
+    """Return the cases that were run, in their order."""
+    done = {row["case"] for row in store.rows}
+    return [name for name in CASES if name in done]
+
+
 def summary(store: Store) -> str:
     lines = [
         "| case | lists | sum covered | bias | width | hits covered | bias |",
         "|---|---|---|---|---|---|---|",
     ]
-    for name in CASES:
-        if not any(row["case"] == name for row in store.rows):
+    for name in measured(store):
+        if "boosting" in name:
             continue
         found = numbers(store, name)
         cells = [name, f"{len(found['gain'])}"]
+        valued = "value" in CASES[name][2]
         for what in ("gain", "hits"):
+            if what == "hits" and not valued:
+                cells += ["", ""]
+                continue
             low, high, actual = (found[f"{what}_{end}"] for end in ("low", "high", "actual"))
             inside = (low <= actual + 1e-9) & (actual <= high + 1e-9)
             cells += [f"{inside.mean():.0%}", f"{found[what].sum() / actual.sum() - 1:+.1%}"]
@@ -245,15 +254,44 @@ def summary(store: Store) -> str:
     return "\n".join(lines)
 
 
+def folds(store: Store) -> str:
+    """Compare folds in time with shuffled ones."""
+    lines = [
+        "| folds | lists | expected hits | actual | bias | covered |",
+        "|---|---|---|---|---|---|",
+    ]
+    for kind in ("time", "shuffled"):
+        name = f"payments, boosting, hits, {kind}"
+        if name not in measured(store):
+            continue
+        found = numbers(store, name)
+        expected, actual = found["hits"], found["hits_actual"]
+        inside = (found["hits_low"] <= actual) & (actual <= found["hits_high"])
+        bias = expected.sum() / actual.sum() - 1
+        lines.append(
+            f"| {'in time' if kind == 'time' else kind} | {len(actual)} | {expected.mean():.1f} | "
+            f"{actual.mean():.1f} | {bias:+.0%} | {inside.mean():.0%} |"
+        )
+    return "\n".join(lines)
+
+
 def money(store: Store) -> str:
-    lines = ["| case | by value | by hits | more |", "|---|---|---|---|"]
-    for name in CASES:
-        if "value" in name and any(row["case"] == name for row in store.rows):
-            found = numbers(store, name)
-            if "cost" in name or "limits" in name:
-                continue
-            mine, other = found["gain_actual"].mean(), found["by_hits"].mean()
-            lines.append(f"| {name} | {mine:,.0f} | {other:,.0f} | {mine / other - 1:+.0%} |")
+    """Compare what lists by value and lists by hits brought."""
+    lines = ["| case | lists | by value | by hits | more |", "|---|---|---|---|---|"]
+    for name in measured(store):
+        if "value" not in CASES[name][2] or len(set(CASES[name][2]) - {"value", *_TIME}):
+            continue
+        found = numbers(store, name)
+        mine, other = found["gain_actual"], found["by_hits"]
+        more = mine.sum() / other.sum() - 1
+        cells = [
+            name,
+            f"{len(mine)}",
+            f"{mine.mean():,.0f}",
+            f"{other.mean():,.0f}",
+            f"{more:+.0%}",
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
@@ -274,7 +312,7 @@ def main() -> None:
                         run(store, name, seed)
                     except FileNotFoundError:
                         continue
-    text = f"{summary(store)}\n\n{money(store)}"
+    text = "\n\n".join((summary(store), folds(store), money(store)))
     print(text)
     if arguments.page:
         page = PAGE.read_text("utf-8")

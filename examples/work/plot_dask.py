@@ -18,9 +18,7 @@ from shortlist import PatMat as InMemory
 from shortlist.dask import PatMat, metrics
 from shortlist.datasets import load_digit
 
-cluster = LocalCluster(
-    n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None
-)
+cluster = LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None)
 client = Client(cluster)
 X, y = load_digit(8)
 rows = da.from_array(X / 16, chunks=(450, -1))

@@ -97,8 +97,8 @@ def load_drugs() -> tuple[np.ndarray, np.ndarray]:
     >>> X.shape, int(y.sum()), X[0].tolist()
     ((77, 2), 18, ['acebutolol', 'CCCC(=O)Nc1ccc(OCC(O)CNC(C)C)c(C(C)=O)c1'])
     """
-    with files(__package__).joinpath("drugs.csv").open(encoding="utf-8", newline="") as file:
-        rows = np.array(list(csv.reader(file))[1:])
+    text = files(__package__).joinpath("drugs.csv").read_text(encoding="utf-8")
+    rows = np.array(list(csv.reader(text.splitlines()))[1:])
     return rows[:, :2], rows[:, 2] == "1"
 
 

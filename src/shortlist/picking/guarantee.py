@@ -33,7 +33,11 @@ import numpy as np
 from scipy.stats import binom, hypergeom
 
 from .._checks import check_choice, check_rate
+from .._scores import positive_scores, take_rows
 from ..metrics.discoveries import DiscoveryBand, band, expected_list
+from .comparison import ExpectedHits
+from .history import History
+from .result import Shortlist
 
 KINDS = ("expected", "high_probability")
 # Precisions whose longest lists are told.
@@ -146,18 +150,81 @@ def refuse_beside(wish: Wish, **said: Any) -> None:
         )
 
 
-def set_aside(positive: np.ndarray, seed: int) -> tuple[np.ndarray, int]:
-    """Return the negatives that are kept to check the guarantee, and the rows drawn for it."""
+@dataclass(frozen=True, eq=False)
+class Reserve:
+    """Negatives that nothing is learned from.
+
+    Attributes
+    ----------
+    wish : Wish
+        What they will check.
+    rows : array, sparse matrix or frame
+        Their features.
+    drawn : int
+        Rows of the history they were found among.
+    counts : (negatives, rows)
+        Of the whole history.
+    """
+
+    wish: Wish
+    rows: Any
+    drawn: int
+    counts: tuple[int, int]
+
+    @property
+    def share(self) -> float:
+        """Share of positives in the history."""
+        return 1.0 - self.counts[0] / self.counts[1]
+
+    def apply(self, found: Shortlist) -> Shortlist:
+        """Return the longest list that keeps the wish."""
+        terms, seed = found.plan.terms, found.settings["seed"]
+        open_to = np.flatnonzero(terms.candidates.allowed)
+        scores = found.scores[open_to]
+        promise = guarantee(
+            self.wish,
+            positive_scores(found.model, self.rows, 1),
+            self.drawn,
+            scores,
+            self.counts,
+            terms.base_rate,
+            seed,
+        )
+        best = open_to[np.argsort(-scores, kind="stable")[: promise.length]]
+        listed = found.at(max(promise.length, 1))
+        said = f"{promise} {listed.verdict}" if promise.length else str(promise)
+        listed = replace(listed, selected=best, guarantee=promise, verdict=said)
+        if promise.length:
+            return listed
+        nothing = ExpectedHits(0.0, 0.0, 0.0, listed.expected_hits.confidence)
+        gain = replace(listed.expected_gain, value=0.0, low=0.0, high=0.0, most_hits=0.0)
+        return replace(listed, k=0, expected_hits=nothing, expected_gain=gain)
+
+
+def reserve(history: History, wish: Wish, seed: int) -> tuple[History, np.ndarray, Reserve]:
+    """Draw rows at random and set the negatives among them aside.
+
+    Returns what is left of the history, with negatives that stand for those set aside as well,
+    its row numbers, and the reserve.
+    """
+    positive = history.positive
     drawn = min(int(_DRAWN * len(positive)), _MOST_DRAWN)
     rows = np.random.default_rng([seed, 25]).choice(len(positive), drawn, replace=False)
-    aside = np.sort(rows[~positive[rows]])
-    left = int((~positive).sum()) - len(aside)
-    if not len(aside) or left < 2:
+    aside = rows[~positive[rows]]
+    negatives = int((~positive).sum())
+    if not len(aside) or negatives - len(aside) < 2:
         raise ValueError(
-            f"precision needs negatives to learn from and others to check it with, and the history "
-            f"has {int((~positive).sum())}: bring at least 10, and hundreds to guarantee much."
+            f"precision={wish.precision:g} needs negatives to learn from and others to check it "
+            f"with, and the history has {negatives}: bring at least 10, and hundreds to guarantee "
+            "much."
         )
-    return aside, drawn
+    kept = np.ones(len(positive), dtype=bool)
+    kept[aside] = False
+    left = np.flatnonzero(kept)
+    weight = np.where(positive[left], 1.0, negatives / (negatives - len(aside)))
+    rest = replace(history, X=take_rows(history.X, left), positive=positive[left], weight=weight)
+    checked = take_rows(history.X, np.sort(aside))
+    return rest, left, Reserve(wish, checked, drawn, (negatives, len(positive)))
 
 
 def guarantee(

@@ -66,6 +66,9 @@ SOLVERS = (
         "budget of candidates",
         1000,
     ),
+    Solver(
+        "cutting_plane", "rivals.cutting_plane:cutting_plane", "most violated labelling", 20_000
+    ),
     Solver("exact", "transductive.mip:exact", "budget of candidates", 1_000_000_000),
 )
 

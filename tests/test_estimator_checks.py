@@ -3,7 +3,7 @@
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from shortlist import RankSVM, TopPush, TransductiveTopK
-from shortlist.rivals import MetricSVM
+from shortlist.rivals import AATP, InfinitePush, MetricSVM, TransductiveSVM
 
 
 @parametrize_with_checks(
@@ -19,8 +19,10 @@ from shortlist.rivals import MetricSVM
         RankSVM(kernel="precomputed"),
         MetricSVM(),
         MetricSVM("precision_at_k", k=2),
-        MetricSVM("partial_auc", max_fpr=0.9),
-        MetricSVM("f1"),
+        InfinitePush(),
+        InfinitePush("l1"),
+        AATP(tau=0.3),
+        TransductiveSVM(),
     ]
 )
 def test_estimator(estimator, check):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from shortlist.rivals import MetricSVM
+from shortlist.rivals import AATP, InfinitePush, MetricSVM, TransductiveSVM
 
 from .nasty import KINDS, Nasty, check_certificate, exact_rows, make, stored
 from .random_problems import Case
@@ -75,19 +75,63 @@ def metric_options(rng: np.random.Generator, data: Nasty) -> dict[str, Any]:
     }
 
 
+def plain_objective(model: Any, data: Nasty) -> float:
+    """Objective of the rivals that have an intercept or push the highest negative."""
+    w = model.coef_[0].astype(np.longdouble)
+    scores = exact_rows(data.X) @ w
+    weight = data.full_weight.astype(np.longdouble)
+    used = weight > 0.0
+    if isinstance(model, InfinitePush):
+        norm = w @ w / 2 if model.regularization == "l2" else np.abs(w).sum()
+        positive = used & (data.y == 1)
+        loss = np.maximum(1 + scores[used & (data.y == 0)].max() - scores, 0)
+        return float(norm + model.C * (weight[positive] @ loss[positive]))
+    sign = np.where(data.y == 1, 1, -1)
+    if isinstance(model, AATP):
+        scores = scores - scores[model.boundary_]
+    else:
+        share = weight[data.y == 1].sum() / weight.sum()
+        scores = scores - scores[used].mean() + (2 * share - 1)
+    loss = model.C * (weight @ np.maximum(1 - sign * scores, 0))
+    if isinstance(model, TransductiveSVM):
+        each = model.C * weight.sum() / used.sum()
+        loss += each * np.maximum(1 - np.abs(scores[used]), 0).sum()
+    return float(w @ w / 2 + loss)
+
+
 def random_problem(rng: np.random.Generator) -> Case:
     """Return a random problem of the family."""
-    kind = str(rng.choice([kind for kind in KINDS if "weight" not in kind]))
+    metric = rng.random() < 0.6
+    kind = str(rng.choice([kind for kind in KINDS if not metric or "weight" not in kind]))
     n_rows, n_features = int(rng.integers(4, 70)), int(rng.integers(1, 6))
     data = make(kind, int(rng.integers(1 << 30)), n_rows, n_features)
     data = data.cast(rng.choice([np.float32, np.float64], p=[0.3, 0.7]))
-    options = metric_options(rng, data)
     storage = "dense" if rng.random() < 0.7 else "csr"
+    C, tol = float(rng.choice([0.01, 1.0, 100.0])), float(rng.choice([1e-2, 1e-4, 1e-6]))
+    others = [
+        InfinitePush("l2", C=C, tol=tol),
+        InfinitePush("l1", C=C, tol=tol),
+        AATP(0.2, C=C, tol=tol),
+        TransductiveSVM(C, tol=tol),
+    ]
+    model = others[int(rng.integers(4))]
+    label = type(model).__name__
+    if metric:
+        options = metric_options(rng, data)
+        model, label = MetricSVM(**options), f"MetricSVM {options['metric']}"
 
-    def fit() -> MetricSVM:
-        return MetricSVM(**options).fit(*stored(data, storage, ".")[:2])
+    def fit() -> Any:
+        given = stored(data, storage, ".")
+        return model.fit(*given[:2], **({} if metric else {"sample_weight": given[2]}))
 
-    def check(model: MetricSVM) -> None:
-        check_certificate(model.certificate_, metric_objective(model, data))
+    def check(model: Any) -> None:
+        value = (metric_objective if metric else plain_objective)(model, data)
+        certificate = model.certificate_
+        if certificate.status in ("local", "max_iter"):
+            room = 1e-7 * value + certificate.rounding
+            assert abs(certificate.primal - value) <= room, (certificate, value)
+            assert certificate.dual <= value * (1.0 + 1e-9), (certificate, value)
+        else:
+            check_certificate(certificate, value)
 
-    return Case(f"MetricSVM {options['metric']}", fit, check)
+    return Case(label, fit, check)

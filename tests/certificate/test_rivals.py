@@ -9,7 +9,7 @@ import pytest
 from shortlist.rivals import MetricSVM
 
 from .nasty import KINDS, check_certificate, make, stored
-from .rival_problems import METRICS, metric_objective
+from .rival_problems import METRICS, metric_objective, random_problem
 
 UNWEIGHTED = [kind for kind in KINDS if "weight" not in kind]
 FORMS = list(itertools.product((np.float32, np.float64), ("dense", "csr", "memmap")))
@@ -59,3 +59,13 @@ def test_an_interrupted_refit_changes_nothing(metric):
         model.fit(data.X + 1.0, data.y)
     model.set_params(callback=None)
     assert vars(model) == kept
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_random_problems(seed):
+    """All rivals; ``python -m tests.certificate.random_problems`` runs many more."""
+    case = random_problem(np.random.default_rng(seed))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = case.fit()
+    case.check(model)

@@ -30,7 +30,7 @@ from ._checks import (
 )
 from ._solver import find_solver
 from .certificate import Certificate, Monitor
-from .rows.duplicates import merge_duplicates
+from .rows.weighted import merge_duplicates
 
 ROW_DTYPES = (np.float64, np.float32)
 

@@ -13,8 +13,9 @@ from sklearn.preprocessing import FunctionTransformer
 
 from .. import picking
 from .._positive import spelling
-from ._columns import DATE, Columns, MissingCount, parse_types, read_columns
+from ._columns import DATE, Columns, MissingCount
 from ._copies import Copies
+from ._deciding import parse_types, read_columns
 from ._features import Features
 from ._hints import find_hints, pick_options
 from ._labels import Leak, find_leaks

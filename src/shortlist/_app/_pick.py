@@ -56,7 +56,7 @@ from . import _options
 def pick(candidates: str, history: str, **options: Any) -> None:
     """Choose the best rows of CANDIDATES, judging by a history.
 
-    Compares models on the history at this budget by cross-validation, refits the best, and
+    Compares models on the history at this budget by cross-validation, combines the best, and
     writes the chosen rows, best first: rank, row (counted from 0), score, ids, the columns of
     the file. Both files need the same columns, apart from the label; columns only CANDIDATES
     has are carried along.

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -51,7 +52,8 @@ class RankSVM(BaseEstimator):
     kernel : str or callable, default="linear"
         "linear", "rbf", "poly", "sigmoid", "laplacian", "chi2", "tanimoto", "minmax",
         "precomputed", or a function of two row matrices that returns their kernel
-        matrix. The kernel must be positive semi-definite.
+        matrix. Where the kernel turns out not to be positive semi-definite, the model is zero,
+        with a warning.
     gamma, degree, coef0
         Parameters of the kernel, as in :class:`sklearn.svm.SVC`.
     max_rank_distance : int or None, default=None
@@ -242,14 +244,20 @@ class RankSVM(BaseEstimator):
             )
         try:
             point, certificate, n_iter = solve(self, problem)
-        except CertificateError as error:
+        except CertificateError:
             if self.kernel in _POSITIVE:
                 raise
-            raise ValueError(
+            # Without a positive kernel there may be no optimum: the zero model claims nothing.
+            point, n_iter = problem.zero(), 0
+            certificate = Certificate(problem.value_at_zero, 0.0, "local", float(self.tol))
+            warnings.warn(
                 f"kernel={self.kernel!r} is not positive semi-definite on these rows: bounds "
-                "of the optimum contradict each other, and there may be none. Choose another "
-                "kernel, or shift or clip the negative eigenvalues of the matrix."
-            ) from error
+                "of the optimum contradict each other, so the model is zero and every row has "
+                "the same score. Choose another kernel, or shift or clip the negative "
+                "eigenvalues of the matrix.",
+                ConvergenceWarning,
+                stacklevel=outside(),
+            )
         if certificate.status == "converged" and not point.u.any():
             self._warn_collapsed()
         if self._linear:

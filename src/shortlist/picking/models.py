@@ -40,7 +40,7 @@ _FOREST_ROWS = 1_500_000
 _FEWEST_TREES = 100
 # Trees in the folds, and in the model that ranks the candidates.
 _FOLD_TREES = {"quick": 100, "normal": 100, "thorough": 300}
-_FINAL_TREES = {"quick": 200, "normal": 300, "thorough": 1000}
+_FINAL_TREES = {"quick": 200, "normal": 500, "thorough": 1000}
 
 
 @dataclass(frozen=True)

@@ -296,7 +296,7 @@ def at_budget(
             "expected_gain": gain,
             "notes": [plan.assumed()],
         }
-    said = [verdict(comparison, chosen_for), expectation(listed["expected_hits"], k)]
+    said = [verdict(comparison, chosen_for), expectation(listed["expected_hits"])]
     if plan.decides:
         said = [said[1], f"By score alone, without these terms, {said[0]}"]
     return {

@@ -133,7 +133,9 @@ def comparison(shortlist: Shortlist) -> Html:
                 entry.name,
                 count(entry.hits),
                 f"{count(entry.low)} to {count(entry.high)}",
-                DASH if entry.is_baseline else signed(entry.difference, entry.difference_error),
+                DASH
+                if entry.is_baseline
+                else signed(entry.shown_difference, entry.difference_error),
                 DASH if entry.family == COMBINATION else percent(entry.weight),
                 duration(entry.seconds),
             )
@@ -374,7 +376,9 @@ def _named(entry: Entry) -> Html:
 
 
 def _figures_of(entry: Entry) -> list[Html]:
-    difference = DASH if entry.is_baseline else signed(entry.difference, entry.difference_error)
+    difference = (
+        DASH if entry.is_baseline else signed(entry.shown_difference, entry.difference_error)
+    )
     cells = (count(entry.hits), f"{count(entry.low)} to {count(entry.high)}", difference)
     return [element("td", cell, class_="number") for cell in cells]
 

@@ -11,9 +11,9 @@ import numpy as np
 from scipy import sparse
 
 from .. import _core
-from .counted import CountedRows
-from .formulas import KINDS, UNIT, UNIT32, NamedKernel
-from .gaussian import GaussianBlocks
+from .formulas import KINDS, GaussianEntries, NamedKernel
+from .rounding import UNIT, UNIT32
+from .weighted import CountedRows
 
 KernelFunction = Callable[[Any, Any], np.ndarray]
 
@@ -214,10 +214,10 @@ def _finite(entries: np.ndarray) -> np.ndarray:
     return entries
 
 
-def _gaussian(X: Any, function: KernelFunction | None) -> GaussianBlocks | None:
+def _gaussian(X: Any, function: KernelFunction | None) -> GaussianEntries | None:
     """Blocks that keep what the whole matrix shares, where the kernel and rows allow it."""
     if not isinstance(function, NamedKernel) or function.name != "rbf" or not function.narrow:
         return None
     if sparse.issparse(X) or X.dtype != np.float32 or not X.flags.c_contiguous:
         return None
-    return GaussianBlocks(X, X, **function.parameters, centre=function.centre)
+    return GaussianEntries(X, X, **function.parameters, centre=function.centre)

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-UNIT = 2.0**-53
+UNIT, UNIT32 = 2.0**-53, 2.0**-24
 # Roundings of the bounds themselves, of rows that were shifted, and of a few sums.
 _SPARE = 10
 # Rows whose entries reach beyond the spread of the rows by this lose that many digits.

@@ -23,10 +23,16 @@ from typing import Protocol
 import numpy as np
 
 from ..certificate import Proof
-from ..rows.formulas import UNIT
 from ..rows.kernels import KernelMatrix
-from .kernel_problem import DualPoint, Evaluation, KernelTopProblem, Layout, alpha_bound
-from .solution import KernelSolution
+from ..rows.rounding import UNIT
+from .kernel_problem import (
+    DualPoint,
+    Evaluation,
+    KernelSolution,
+    KernelTopProblem,
+    Layout,
+    alpha_bound,
+)
 from .working_set import fill_caps
 
 _STEP = 1024

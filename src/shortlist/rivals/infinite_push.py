@@ -13,11 +13,14 @@ from .._fit import atomic, solve, validate_binary
 from .._losses import HINGE
 from ..certificate import Certificate, Check, CollapsedWarning
 from ..top.problem import TopProblem
-from ..top.thresholds import TopMean
+from ..top.top_mean import TopMean
 from .linear import LinearRival
 from .push_programme import SparsePush
 
 REGULARIZATIONS = ("l2", "l1")
+# Added to the threshold, relative to the largest score: the highest negative stays below it
+# however its score is summed up.
+_ON_THRESHOLD = 1e-10
 
 
 class InfinitePush(LinearRival):
@@ -61,7 +64,7 @@ class InfinitePush(LinearRival):
     coef_ : ndarray of shape (1, n_features)
         Weights of the features.
     intercept_ : ndarray of shape (1,)
-        Minus the score of the highest training negative.
+        Minus the score of the highest training negative, which is called negative.
     certificate_ : Certificate
         Primal, dual, gap, status and the trace of the fit.
     classes_ : ndarray of shape (2,)
@@ -158,7 +161,8 @@ class InfinitePush(LinearRival):
             problem = SparsePush(data.X, data.positive, data.negative, c)
         solution, certificate, n_iter = solve(self, problem)
         self.classes_ = data.classes
-        self._keep(solution.w, problem.centre, -solution.threshold)
+        above = solution.threshold + _ON_THRESHOLD * solution.score_scale
+        self._keep(solution.w, problem.centre, -above)
         self.certificate_: Certificate = certificate
         self.n_iter_ = n_iter
         if certificate.status == "converged" and not solution.w.any():

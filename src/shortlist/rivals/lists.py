@@ -176,7 +176,7 @@ class F1(_LabelCounts):
     >>> import numpy as np
     >>> from shortlist.rivals import F1
     >>> F1().worst(np.array([2.0, 0.0]), np.array([1.5])).loss
-    1.0
+    0.5
     """
 
     def _terms(self, m: int, n: int) -> tuple[np.ndarray, ...]:

@@ -35,10 +35,11 @@ _VIOLATED = 1e-9
 
 @dataclass(frozen=True)
 class PushSolution:
-    """A model and the score of its highest negative; rows less their centre."""
+    """A model, the score of its highest negative and the largest of all; less the centre."""
 
     w: np.ndarray
     threshold: float
+    score_scale: float
 
 
 class SparsePush:
@@ -86,12 +87,15 @@ class SparsePush:
 
     def prove(self, w: np.ndarray, alpha: np.ndarray, beta: np.ndarray) -> Proof:
         """Prove a model against a dual point."""
-        positive, t = self.positive.scores(w), float(self.negative.scores(w).max())
+        positive, negative = self.positive.scores(w), self.negative.scores(w)
+        t = float(negative.max())
+        largest = max(float(np.abs(positive).max()), float(np.abs(negative).max()))
         violation = np.maximum(1.0 + t - positive, 0.0)
         value, dual_error = self.dual(alpha, beta)
         error = sum_error(np.abs(w)) + sum_error(self.c * (1.0 + violation))
         error += 3.0 * self.reach.score_error(w) * float(self.c.sum())
-        return Proof(PushSolution(w, t), self.primal(w, positive, t), value, error + dual_error)
+        solution = PushSolution(w, t, largest)
+        return Proof(solution, self.primal(w, positive, t), value, error + dual_error)
 
 
 class _Part:

@@ -200,10 +200,10 @@ class TransductiveSVM(LinearRival):
     >>> from shortlist.rivals import TransductiveSVM
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> X = scale(X)
-    >>> model = TransductiveSVM().fit(X[:40], y[:40], candidates=X[40:140])
+    >>> model = TransductiveSVM(C=0.1).fit(X[::10], y[::10], candidates=X[1::5])
     >>> model.certificate_.status
     'local'
-    >>> bool((model.labels_ == y[40:140]).mean() > 0.85)
+    >>> bool((model.labels_ == y[1::5]).mean() > 0.9)
     True
     """
 

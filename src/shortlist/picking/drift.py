@@ -35,7 +35,6 @@ from sklearn.model_selection import StratifiedKFold
 from .._scores import take_rows
 from .combining import HeldOut
 from .history import History
-from .noise import shares
 from .outlook import Evidence, Outlook
 from .race import Race
 from .subject import Subject, column_values
@@ -377,44 +376,30 @@ def weighted_outlook(
     if drift.weight is None:
         return outlook
     names = {model.name: place for place, model in enumerate(race.models)}
-    history, weight = race.history, drift.weight
-    if history.weight is not None:
-        weight = weight * history.weight
+    weight = drift.weight if race.history.weight is None else drift.weight * race.history.weight
+    history = replace(race.history, weight=weight)
+    splits = [test for _, test in race.folds.splits]
     models: list[Evidence] = []
     for model in outlook.models:
-        if model.name == winner:
-            share = _by_fold(held_out, race)
-        else:
-            share = np.array(
-                [
-                    shares(
-                        history.positive[test],
-                        race.runs[names[model.name], fold].scores,
-                        weight[test],
-                        race.rates,
-                    )
-                    for fold, (_, test) in enumerate(race.folds.splits)
-                ]
-            )
-        models.append(replace(model, share=share))
-    folds = np.array([weight[test].sum() for _, test in race.folds.splits])
+        scores = [
+            held_out.log_odds[held_out.fold == fold]
+            if model.name == winner
+            else race.runs[names[model.name], fold].scores
+            for fold in range(len(splits))
+        ]
+        share = [
+            history.shares(test, score, race.rates)
+            for test, score in zip(splits, scores, strict=True)
+        ]
+        models.append(replace(model, share=np.array(share)))
+    folds = np.array([weight[test].sum() for test in splits])
     first = held_out.fold < held_out.first
     mass, square = held_out.weight[first].sum(), (held_out.weight[first] ** 2).sum()
-    positive = held_out.weight[first & held_out.positive].sum()
+    brought = held_out.weight[first] @ held_out.outcome[first]
     return replace(
         outlook,
         models=tuple(models),
         mass=float(mass**2 / square),
-        prevalence=float(positive / mass),
+        prevalence=float(brought / mass),
         fold_weight=folds,
     )
-
-
-def _by_fold(held_out: HeldOut, race: Race) -> np.ndarray:
-    """Return the combination's hits per row, fold by fold."""
-    found = []
-    for fold in range(len(race.folds.splits)):
-        rows = held_out.fold == fold
-        weight = held_out.weight[rows]
-        found.append(shares(held_out.positive[rows], held_out.log_odds[rows], weight, race.rates))
-    return np.array(found)

@@ -21,7 +21,7 @@ from scipy import sparse
 
 from .._scores import take_rows
 from ..stacking.heads import Head, member_scores
-from .noise import margin, mean_and_error, shares
+from .noise import margin, mean_and_error
 from .outlook import CONFIDENCE
 from .race import Race, fit_features, fit_model
 
@@ -75,12 +75,9 @@ def find_importance(study: Study, rate: float, n_candidates: int, seed: int) -> 
     for number, (train, test) in enumerate(folds):
         score = _scorer(study, used, train)
         rows = take_rows(history.X, test)
-        weight = None if history.weight is None else history.weight[test]
 
-        def hits(
-            table: Any, test: np.ndarray = test, weight: Any = weight, score: Any = score
-        ) -> Any:
-            return shares(history.positive[test], score(table), weight, np.array([rate]))[0]
+        def hits(table: Any, test: np.ndarray = test, score: Any = score) -> Any:
+            return history.shares(test, score(table), np.array([rate]))[0]
 
         whole = hits(rows)
         for j in range(len(study.columns)):
@@ -106,7 +103,7 @@ def _scorer(study: Study, used: list[int], train: np.ndarray) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         transformer, made = fit_features(race.features, history, train)
-    target = history.positive[train].astype(int)
+    target = history.target[train]
     fitted = {
         i: fit_model(race.models[i].name, race.models[i].estimator, made, target, weight)[0]
         for i in used

@@ -200,7 +200,7 @@ def promises_of(found: Shortlist) -> Promises:
     """Return what a shortlist promises, for its own budget and for others."""
     forecast, n = found.forecast, found.n_candidates
     budgets = forecast.budgets.astype(float)
-    expected = found.expected_hits
+    expected = found.expected
     own = budgets == found.k
     hits, low, high = (
         np.where(own, here, line)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._scores import take_rows
+from .._scores import positive_scores, take_rows
 from .mixing import mixer
 from .shapley import Values, additive, grouped, sampled, split_members
 from .subject import Subject, column_values
@@ -114,7 +114,7 @@ def find_reasons(
     owner = subject.owner
     if owner is None and linear:
         # Features that mix columns are no sum over columns.
-        linear, score = [], lambda M: stack.log_odds(M)
+        linear, score = [], lambda M: positive_scores(stack, M, 1)
     if linear:
         assert owner is not None
         value += _linear_values(linear, subject, made, n_columns)

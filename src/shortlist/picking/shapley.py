@@ -36,6 +36,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from scipy.stats import t
+from sklearn.base import is_regressor
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import Ridge
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
@@ -100,7 +101,7 @@ def _linear(member: Any, factor: float) -> Linear | None:
     steps = [step for _, step in getattr(member, "steps", [(None, member)])]
     last = steps.pop()
     coef = getattr(last, "coef_", None)
-    if coef is None or not hasattr(last, "decision_function"):
+    if coef is None or not (hasattr(last, "decision_function") or is_regressor(last)):
         return None
     coef = np.ravel(coef.toarray() if sparse.issparse(coef) else coef)
     n = int(getattr(member, "n_features_in_", len(coef)))

@@ -72,7 +72,7 @@ def curve(shortlist: Shortlist) -> Curve:
     def along(line: np.ndarray) -> np.ndarray:
         return np.interp(grid, known, np.append(0.0, line))
 
-    expected = shortlist.expected_hits
+    expected = shortlist.expected
     hits = _through(grid, along(forecast.hits), k, expected.value)
     low = np.minimum(_through(grid, _smooth(grid, along(forecast.low)), k, expected.low), hits)
     high = _through(grid, _smooth(grid, along(forecast.high)), k, expected.high)
@@ -117,8 +117,8 @@ def _through(x: np.ndarray, y: np.ndarray, at: float, value: float) -> np.ndarra
 
 def dots(shortlist: Shortlist) -> dict[str, Any]:
     """Return the picture of the list: one dot a row, or one for several rows of a long list."""
-    k, expected = shortlist.k, shortlist.expected_hits
-    number = min(k, _DOTS)
+    k, expected = len(shortlist.selected), shortlist.expected
+    number = max(1, min(k, _DOTS))
     unit = k / number
     marks = []
     for place in range(1, number + 1):

@@ -46,7 +46,8 @@ def page(
 ) -> str:
     """Return the report as HTML."""
     style, script = (files(__package__).joinpath(name).read_text("utf-8") for name in _ASSETS)
-    fig = curve(shortlist)
+    # Numeric outcomes have no hits to draw against the budget.
+    fig = None if shortlist.expected_hits is None else curve(shortlist)
     table = listed(shortlist, rows, reasons, ids)
     s = shortlist
     context = {
@@ -61,7 +62,7 @@ def page(
         "answer": _answer(s, fig),
         "list": table,
         "worth": _worth(importance),
-        "budget": _budget(s, fig),
+        "budget": None if fig is None else _budget(s, fig),
         "belief": _belief(s),
         "compared": _compared(s),
         "settings": _settings(s, columns),
@@ -69,8 +70,8 @@ def page(
             {
                 "k": s.k,
                 "candidates": s.n_candidates,
-                "values": {name: _short(line) for name, line in fig.values.items()},
-                "places": {name: _short(line) for name, line in fig.places.items()},
+                "values": {} if fig is None else {n: _short(v) for n, v in fig.values.items()},
+                "places": {} if fig is None else {n: _short(v) for n, v in fig.places.items()},
                 "list": table["data"],
                 "file": "shortlist.csv",
             }
@@ -124,8 +125,8 @@ def _policy(style: str, script: str) -> str:
     )
 
 
-def _answer(s: Shortlist, fig: Curve) -> dict[str, Any]:
-    hits = s.expected_hits
+def _answer(s: Shortlist, fig: Curve | None) -> dict[str, Any]:
+    hits = s.expected
     listed_rows = len(s.selected)
     worth = s.plan.terms.valued
     return {
@@ -134,8 +135,12 @@ def _answer(s: Shortlist, fig: Curve) -> dict[str, Any]:
         "low": count(hits.low),
         "high": count(hits.high),
         "confidence": percent(hits.confidence),
-        "random": count(fig.at("random", s.k)),
-        "baseline": None if s.winner == s.baseline else count(fig.at("baseline", s.k)),
+        "counted": fig is not None,
+        "goal": s.settings["goal"],
+        "random": None if fig is None else count(fig.at("random", s.k)),
+        "baseline": None
+        if fig is None or s.winner == s.baseline
+        else count(fig.at("baseline", s.k)),
         "baseline_name": s.baseline,
         "refused": s.drift.refused,
         "drift": s.drift.sentences()[:1],
@@ -143,7 +148,9 @@ def _answer(s: Shortlist, fig: Curve) -> dict[str, Any]:
         "terms": s.notes[:-1],
         "assumed": s.notes[-1],
         "gain": s.expected_gain if worth else None,
-        "dots": dots(s),
+        "dots": None if fig is None else dots(s),
+        "guaranteed": s.guarantee is not None,
+        "verdict": sentence(s.verdict),
         "worth_knowing": [text for text in s.settings["warnings"] if not _of_a_fit(text)],
     }
 
@@ -191,7 +198,7 @@ def _budget(s: Shortlist, fig: Curve) -> dict[str, Any]:
         "x": f"{float(fig.budgets.place(s.k)):.2f}%",
         "y": f"{100 - float(fig.hits.place(fig.at('hits', s.k))):.2f}%",
         "chosen_for": s.settings["k"],
-        "confidence": percent(s.expected_hits.confidence),
+        "confidence": percent(s.expected.confidence),
         "table": [
             [
                 fixed(b, 0),
@@ -207,12 +214,15 @@ def _budget(s: Shortlist, fig: Curve) -> dict[str, Any]:
 
 
 def _belief(s: Shortlist) -> dict[str, Any]:
-    folds = tested(s)
-    scale = Scale(0.0, float(s.k))
-    parts = calibration(s)
+    counted = s.expected_hits is not None
+    folds = tested(s) if counted else []
+    scale = Scale(0.0, float(max(s.k, 1)))
+    parts = calibration(s) if counted else []
     proof, limits = certified(s.certificate, s.winner)
     return {
         "how": s.settings["cv"],
+        "counted": counted,
+        "unit": s.comparison.unit,
         "folds": [{"hits": count(hits), "x": f"{float(scale.place(hits)):.2f}%"} for hits in folds],
         "mean": count(s.comparison.winner.hits),
         "mean_x": f"{min(100.0, float(scale.place(s.comparison.winner.hits))):.2f}%",
@@ -261,7 +271,8 @@ def _compared(s: Shortlist) -> dict[str, Any]:
         "sentence": _why_this(found, s.k),
         "rows": [_entry(entry, scale, found.baseline.hits) for entry in best],
         "ticks": _ticks(scale, 5),
-        "confidence": percent(s.expected_hits.confidence),
+        "confidence": percent(s.expected.confidence),
+        "unit": found.unit,
         "number": len(members),
         "all": [
             (
@@ -285,6 +296,12 @@ def _why_this(found: Comparison, k: int) -> str:
         return "Nothing that was tried beat the yardstick, so the yardstick ranks the list."
     name = "The combination" if winner.family == COMBINATION else sentence(winner.name)
     gap = winner.difference
+    if found.unit != "hits":
+        how = "may be chance" if abs(gap) <= winner.difference_error else "is more than chance"
+        return (
+            f"{name} brings {count(abs(gap))} {'more' if gap >= 0 else 'less'} with {k:,} rows "
+            f"than the yardstick, {baseline.name}: a difference that {how}."
+        )
     said = (
         f"{name} finds {count(abs(gap))} {'more' if gap >= 0 else 'fewer'} hits in a list of {k:,}"
     )
@@ -323,8 +340,7 @@ def _settings(s: Shortlist, columns: Sequence[Mapping[str, Any]] | None) -> dict
     return {
         "pairs": [
             ("Budget", f"{s.k:,} of {s.n_candidates:,} candidates"),
-            ("Looked for", f"“{s.positive_label}”"),
-            ("History", f"{s.n_history:,} labelled rows, {s.n_positive:,.6g} of them positive"),
+            *_looked_for(s),
             ("Tried", f"{len(members)} models of {len(families)} kinds: {', '.join(families)}"),
             ("Combined", combined(s.comparison)),
             ("Judged by", f"{settings['scoring']}, {settings['cv']}"),
@@ -357,6 +373,18 @@ def _settings(s: Shortlist, columns: Sequence[Mapping[str, Any]] | None) -> dict
         "remarks": [f"{c['name']}: {note}" for c in columns or () for note in c["notes"]],
         "version": settings["versions"]["shortlist"],
     }
+
+
+def _looked_for(s: Shortlist) -> list[tuple[str, str]]:
+    if s.expected_hits is None:
+        return [
+            ("Looked for", f"the largest {s.settings['goal']} of a numeric outcome"),
+            ("History", f"{s.n_history:,} rows whose outcome is known"),
+        ]
+    return [
+        ("Looked for", f"“{s.positive_label}”"),
+        ("History", f"{s.n_history:,} labelled rows, {s.n_positive:,.6g} of them positive"),
+    ]
 
 
 def _certificate(s: Shortlist) -> list[tuple[str, str]]:

@@ -43,7 +43,10 @@ def listed(
     names, cells = ([], []) if rows is None else _cells(rows, len(shortlist.selected))
     matter = [] if reasons is None else importance(reasons)
     places = _places(names, ids, [entry["column"] for entry in matter])
-    chance = shortlist.probability
+    # Numeric outcomes have no chances: what is expected stands in their place.
+    counted = shortlist.probability is not None
+    chance = shortlist.probability if counted else shortlist.gain
+    assert chance is not None
     strongest = 0.0 if reasons is None else float(np.abs(reasons.value).max(initial=0.0))
     body = []
     for place, row in enumerate(shortlist.selected.tolist()):
@@ -55,8 +58,8 @@ def listed(
             {
                 "rank": place + 1,
                 "row": row,
-                "chance": percent(float(chance[row])),
-                "bar": f"{100 * float(chance[row]):.1f}%",
+                "chance": percent(float(chance[row])) if counted else f"{chance[row]:,.4g}",
+                "bar": f"{100 * float(chance[row]):.1f}%" if counted else None,
                 "cells": [own[j]["text"] for j in places],
                 "why": why,
             }
@@ -67,10 +70,11 @@ def listed(
         "numbers": [_all_numbers(cells, j) for j in places],
         "rows": body,
         "matter": matter,
+        "counted": counted,
         "adds_up": not shortlist.plan.decides,
         "hidden": len(names) - len(places),
         "explained": 0 if reasons is None else len(reasons.rows),
-        "data": _data(shortlist, chance, names, cells, places, reasons),
+        "data": _data(shortlist, counted, chance, names, cells, places, reasons),
     }
 
 
@@ -168,6 +172,7 @@ def _cell(value: Any) -> dict[str, Any]:
 
 def _data(
     shortlist: Shortlist,
+    counted: bool,
     chance: np.ndarray,
     names: list[str],
     cells: list[list[dict[str, Any]]],
@@ -178,7 +183,7 @@ def _data(
     told = [] if reasons is None else reasons.texts(3)
     number = max(map(len, told), default=0)
     return {
-        "names": ["rank", "row", "score", "probability", *names],
+        "names": ["rank", "row", "score", "probability" if counted else "expected", *names],
         "shown": places,
         "reasons": [f"reason_{j + 1}" for j in range(number)],
         "why": told,

@@ -23,7 +23,7 @@
   };
 
   // The budget.
-  const budgets = data.values.k;
+  const budgets = data.values.k || [];
   const controls = find("budget-controls");
   const between = (series, k) => {
     let low = 0;

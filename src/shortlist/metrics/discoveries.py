@@ -309,10 +309,11 @@ def band(
     ranked = np.sort(scores)[::-1]
     seen = above(aside, ranked)
     k = np.arange(1, len(scores) + 1)
-    false = np.minimum(np.append(bounds, float(most))[np.minimum(seen, len(bounds))], k)
+    false = np.append(bounds, float(most))[np.minimum(seen, len(bounds))]
+    false = np.minimum(false, k.astype(np.float64))
     # A list has no more misses than a longer one, and grows by at most one a row.
     false = np.minimum.accumulate(false[::-1])[::-1]
-    false = k + np.minimum.accumulate(false - k)
+    false = np.asarray(k + np.minimum.accumulate(false - k), dtype=np.float64)
     return DiscoveryBand(k, false, false / k, float(confidence))
 
 

@@ -221,8 +221,12 @@ def _bits_or_counts(task: Task) -> str | None:
 
 
 def _with_lightgbm(task: Task) -> str | None:
-    if importlib.util.find_spec("lightgbm") is None:
+    try:
+        importlib.import_module("lightgbm")
+    except ImportError:
         return "LightGBM is not installed (pip install lightgbm)"
+    except OSError as error:  # it needs libgomp of the system, which slim images lack
+        return f"LightGBM is installed but does not load: {error}"
     return None
 
 

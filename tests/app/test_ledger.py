@@ -19,7 +19,9 @@ def folder(tmp_path_factory):
     frame = pd.DataFrame(
         {"id": np.arange(500), "a": rng.normal(size=500), "b": rng.normal(size=500)}
     )
-    frame["hit"] = np.where(rng.random(500) < 1 / (1 + np.exp(-2 * frame["a"])), "yes", "no")
+    frame["hit"] = np.where(
+        rng.random(500) < 0.15 + 0.5 / (1 + np.exp(-2 * frame["a"])), "yes", "no"
+    )
     frame[:300].to_csv(root / "history.csv", index=False)
     frame[300:].drop(columns="hit").to_csv(root / "candidates.csv", index=False)
     run(
@@ -98,6 +100,14 @@ def test_the_ledger_grows_and_notices_decay(folder, tmp_path):
     values = json.loads(run(folder, call.format(outcomes(folder, 3, "week9.csv")) + " --json"))
     assert values["ledger"]["noticed"] <= 5
     assert values["ledger"]["lists"] == 6
+
+
+@pytest.mark.parametrize("hits", [0, 20])
+def test_a_list_of_one_class_is_judged(folder, hits):
+    name = outcomes(folder, hits, f"only{hits}.csv")
+    said = run(folder, f"evaluate {name} --label hit --against model.skops")
+    assert f"found {hits}:" in said
+    assert "recall" not in said
 
 
 def test_errors_name_the_remedy(folder, tmp_path):

@@ -76,8 +76,22 @@ def evaluate(
 
     from ._judging import read_scored
 
+    saved = None
+    if against is not None:
+        from ._keeping import load_promise
+
+        saved = load_promise(against)
+        positive = saved.positive if positive is None else positive
     y, scores, listed, chosen, notes = read_scored(
-        scored, truth, keys, label=label, positive=positive, score=score, encoding=encoding
+        scored,
+        truth,
+        keys,
+        label=label,
+        positive=positive,
+        score=score,
+        encoding=encoding,
+        # Which label is looked for is known: a list may be all hits, or none.
+        alone=saved is not None,
     )
     from ..metrics import interval
     from ..picking.history import check_budget
@@ -92,6 +106,7 @@ def evaluate(
             ("recall_at_k", {"k": k}),
             ("positives_at_top", {}),
         )
+        if name == "precision_at_k" or 0 < y.sum() < len(y)
     }
     figures: dict[str, dict[str, Any]] = {
         name: {"estimate": value.estimate, "low": value.low, "high": value.high}
@@ -101,11 +116,11 @@ def evaluate(
     hits = {key: value * k for key, value in precision.items()}
     kept: dict[str, Any] = {}
     said: list[str] = []
-    if against is not None:
+    if against is not None and saved is not None:
         from ._keeping import keep_promise
 
         found_hits = hits["estimate"]
-        kept, said = keep_promise(scored, against, log, found_hits, k, listed, label, chosen)
+        kept, said = keep_promise(scored, against, saved, log, found_hits, k, listed, label, chosen)
     if as_json:
         print_json(
             {
@@ -126,9 +141,10 @@ def evaluate(
     lines: list[tuple[str, dict[str, Any], str | None]] = [
         (f"hits in the first {k:,}", hits, None),
         ("precision", precision, "{:.1%}"),
-        (f"recall, of all {chosen!r}", figures["recall_at_k"], "{:.1%}"),
-        ("above every other row", figures["positives_at_top"], "{:.1%}"),
+        (f"recall, of all {chosen!r}", figures.get("recall_at_k", {}), "{:.1%}"),
+        ("above every other row", figures.get("positives_at_top", {}), "{:.1%}"),
     ]
+    lines = [line for line in lines if line[1]]
     width = max(len(name) for name, _, _ in lines)
     for name, value, style in lines:
         estimate, low, high = (

@@ -7,13 +7,26 @@ from typing import Any
 
 from ._ledger import Ledger, compare, digest
 from ._lists import warn
-from ._model_file import load_model
+from ._model_file import SavedModel, load_model
 from ._tables import TableError, check_file
+
+
+def load_promise(against: str) -> SavedModel:
+    """Return a saved model that carries a promise."""
+    check_file(against, against)
+    saved = load_model(Path(against))
+    if saved.promises is None:
+        raise TableError(
+            f"{against} holds no promise: its outcomes are numbers, or it was made by an earlier "
+            "version. For labels, make it again with shortlist pick --save."
+        )
+    return saved
 
 
 def keep_promise(
     scored: str,
     against: str,
+    saved: SavedModel,
     log: str | None,
     found: float,
     k: int,
@@ -29,6 +42,8 @@ def keep_promise(
         The list.
     against : str
         The model file.
+    saved : SavedModel
+        What it holds.
     log : str or None
         The ledger.
     found : float
@@ -44,13 +59,7 @@ def keep_promise(
     tuple
         Plain values for programs, and lines for people.
     """
-    check_file(against, against)
-    saved = load_model(Path(against))
-    if saved.promises is None:
-        raise TableError(
-            f"{against} holds no promise: it was made by an earlier version. Make it again with "
-            "shortlist pick --save."
-        )
+    assert saved.promises is not None
     if (saved.label, saved.positive) != (label, positive):
         warn(
             f"the model looked for {saved.positive!r} in {saved.label!r}, and the outcomes are "

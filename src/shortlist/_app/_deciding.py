@@ -22,6 +22,7 @@ from ._columns import (
     Columns,
     different,
     native_floats,
+    percent,
     read_all,
 )
 from ._dates import DAY_FIRST, MONTH_FIRST, find_date_sentinel, look_at_dates, since_1970
@@ -247,7 +248,7 @@ class _Look:
             return []
         if numbers.readable >= _ALMOST:
             return [
-                f"{_percent(numbers.readable)} are numbers, {_percent(_READABLE)} would be read "
+                f"{percent(numbers.readable)} are numbers, {percent(_READABLE)} would be read "
                 f"so; --type {_shell(self.name)}=number takes the others for missing"
             ]
         return []
@@ -283,7 +284,7 @@ class _Look:
             words.append("divided by 100")
         if 0.0 < found.percent < _READABLE:
             notes.append(
-                f"{_percent(found.percent)} of the cells have a % sign and are divided by 100, "
+                f"{percent(found.percent)} of the cells have a % sign and are divided by 100, "
                 "the others are not"
             )
         if found.brackets:
@@ -377,10 +378,6 @@ class _Look:
 
 def _shown(number: float | None) -> str:
     return "nothing" if number is None else f"{number:.10g}"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
 
 
 def _shell(name: str) -> str:

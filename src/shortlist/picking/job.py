@@ -26,6 +26,7 @@ from ..stacking import TopStack
 from .combining import HEAD, Combination, combine
 from .comparison import COMBINATION, forecast_budgets
 from .deciding import check_scoring
+from .guarantee import check_wish, refuse_beside, reserve
 from .history import Candidates, check_budget, check_history, make_folds
 from .models import EFFORTS, Task, as_numbers, contestants, default_features, kind_of
 from .order import read_order, time_folds, windows_in_words
@@ -44,8 +45,11 @@ def pick(
     X: Any,
     y: Any,
     candidates: Any,
-    k: int | float,
+    k: int | float | None = None,
     *,
+    precision: float | None = None,
+    guarantee: str = "expected",
+    confidence: float = 0.9,
     features: Any = None,
     models: Any = "auto",
     cv: Any = 5,
@@ -92,8 +96,18 @@ def pick(
         Rows to choose from. A function without arguments that returns a fresh iterator of
         blocks lets them stream: it is called twice, and only the scores are kept. Then
         the transductive method is left out.
-    k : int or float
+    k : int or float, default=None
         Budget: a number, or a fraction in (0, 1) of the candidates, rounded up.
+    precision : float, default=None
+        Instead of `k`: the longest list of which this share is hits, guaranteed. Part of the
+        negatives is set aside to check it (:mod:`shortlist.picking.guarantee` says which
+        theorem); the list may be empty. Not together with what takes rows by more than
+        their score: weights, groups, values, limits, entities, times.
+    guarantee : {"expected", "high_probability"}, default="expected"
+        Whether the share holds on average over such lists, or for this list with
+        `confidence`.
+    confidence : float, default=0.9
+        Of a guarantee of high probability, and of ``found.guarantee.band``.
     features : transformer, default=None
         Unfitted; put before every model and fitted once per fold. None: numbers as they
         are, missing ones too; for a frame with columns that are not numbers, skrub's
@@ -184,6 +198,18 @@ def pick(
     """
     start = perf_counter()
     check_choice("effort", effort, EFFORTS)
+    wish = check_wish(k, precision, guarantee, confidence)
+    if wish is not None:
+        refuse_beside(
+            wish,
+            sample_weight=sample_weight,
+            groups=groups,
+            value=value,
+            cost=cost,
+            one_per=one_per,
+            limits=limits,
+            time=time,
+        )
     X, pool, terms = read_order(
         X,
         candidates,
@@ -201,9 +227,14 @@ def pick(
     if groups is None and time is None and terms.history.entity is not None:
         groups = terms.history.entity
     history = check_history(X, y, sample_weight, groups, pos_label)
-    places = check_budget(k, pool.n_rows)
     judged = check_scoring(scoring, history.weight is not None)
     seed = _seed(random_state)
+    if wish is None:
+        places = check_budget(k, pool.n_rows)
+    else:
+        history, left, checked = reserve(history, wish, seed)
+        terms = replace(terms, history=terms.history.take(left))
+        places = max(1, round(pool.n_rows * (base_rate or checked.share)))
     if repeats is None and isinstance(cv, int | np.integer):
         repeats = _REPEATS[effort]
     if time is not None:
@@ -260,7 +291,7 @@ def pick(
         },
         "warnings": weak + _fit_problems(race),
     }
-    return Shortlist(
+    found = Shortlist(
         n_candidates=pool.n_rows,
         n_history=len(history),
         n_positive=history.mass(np.flatnonzero(history.positive)),
@@ -276,6 +307,7 @@ def pick(
         plan=plan,
         **at_budget(places, outlook, winner, scores, left_out, places, plan),
     )
+    return found if wish is None else checked.apply(found)
 
 
 def _features(X: Any, features: Any, models: Any) -> Any:

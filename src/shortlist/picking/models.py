@@ -40,7 +40,7 @@ _FOREST_ROWS = 1_500_000
 _FEWEST_TREES = 100
 # Trees in the folds, and in the model that ranks the candidates.
 _FOLD_TREES = {"quick": 100, "normal": 100, "thorough": 300}
-_FINAL_TREES = {"quick": 200, "normal": 300, "thorough": 1000}
+_FINAL_TREES = {"quick": 200, "normal": 500, "thorough": 1000}
 
 
 @dataclass(frozen=True)
@@ -224,8 +224,12 @@ def _bits_or_counts(task: Task) -> str | None:
 
 
 def _with_lightgbm(task: Task) -> str | None:
-    if importlib.util.find_spec("lightgbm") is None:
+    try:
+        importlib.import_module("lightgbm")
+    except ImportError:
         return "LightGBM is not installed (pip install lightgbm)"
+    except OSError as error:  # it needs libgomp of the system, which slim images lack
+        return f"LightGBM is installed but does not load: {error}"
     return None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -25,6 +25,9 @@ from .comparison import (
 from .history import as_table, check_budget
 from .outlook import Outlook
 from .plan import ExpectedGain, Plan
+
+if TYPE_CHECKING:
+    from .guarantee import Guarantee
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -87,6 +90,9 @@ class Shortlist:
         what went wrong in which fits.
     outlook : Outlook
         The folds' results, from which :meth:`at` reads other budgets.
+    guarantee : Guarantee or None
+        With `precision`: what is guaranteed of this list (``length``, ``str()``), of others
+        (``lengths``), and bounds for all lengths at once (``band``).
 
     See Also
     --------
@@ -125,6 +131,7 @@ class Shortlist:
     plan: Plan
     expected_gain: ExpectedGain
     notes: list[str]
+    guarantee: Guarantee | None = None
 
     @property
     def probability(self) -> np.ndarray:
@@ -301,6 +308,7 @@ def at_budget(
         said = [said[1], f"By score alone, without these terms, {said[0]}"]
     return {
         "k": k,
+        "guarantee": None,
         "comparison": comparison,
         "forecast": forecast,
         "verdict": " ".join([*listed["notes"][:-1], *said, listed["notes"][-1]]),

@@ -340,7 +340,7 @@ class _Rounds:
         return 2.0 * math.sqrt(eps) if self.form == "norm" else eps
 
     def _primal(self) -> float:
-        """Best primal value; the zero model is always a candidate."""
+        """Best primal value; the zero model always counts."""
         return min(self.best.evaluation.primal, self.terms.value_at_zero)
 
     def _relative_gap(self) -> float:

@@ -44,7 +44,7 @@ def check_parts(
     if isinstance(part, str | bytes | int | float | np.ndarray | None):
         return
     home = type(part).__module__
-    own = getattr(part, "n_features_in_", width)
+    own: Any = getattr(part, "n_features_in_", width)
     # A forest hands its rows to its trees as they are.
     width = min(own, width) if home.startswith("sklearn.tree") and width is not None else own
     if (id(part), width) in seen:

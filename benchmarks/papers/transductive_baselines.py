@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shortlist._core import ActiveSet
-from shortlist.certificate import Monitor
+from shortlist.certificate import Monitor, Proof
 
 SHARE = 0.05  # of the rows, for the methods that aim at the top
 LOOPS = 20  # of the concave-convex procedure, as in UniverSVM
@@ -217,7 +217,8 @@ def svmperf(
         primal = 0.5 * float(w @ w) + C * max(violation, 0.0)
         if primal < monitor.primal:
             best = w
-        if monitor.check(primal, dual):
+        proof = Proof(best, min(primal, monitor.primal), dual)
+        if monitor.check(primal, dual, lambda proof=proof: proof):
             return Model(best[:-1], float(best[-1]))
         planes.append(50.0 / len(y) * (y - labels) @ rows)
         losses.append(loss)

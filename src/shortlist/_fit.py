@@ -165,13 +165,18 @@ def solve(
     # Compiled loops look at the clock themselves; the last proof is not cut short.
     _core.set_deadline(estimator.time_limit)
     try:
-        solution = solver.run(problem, monitor, **options)
+        solver.run(problem, monitor, **options)
     finally:
         _core.set_deadline(None)
-    if monitor.proof is not None or solution is None:
-        solution, certificate = monitor.conclude()
-    else:
-        certificate = monitor.certificate()  # a solver that does not prove yet
+    solution, certificate = monitor.conclude()
+    if getattr(problem, "indefinite", False):
+        warnings.warn(
+            f"kernel={estimator.kernel!r} is not positive semi-definite on these rows: there is "
+            "no bound, and the model may be far from the best. Choose other kernel parameters, "
+            "for sigmoid a smaller gamma or a larger coef0, or another kernel.",
+            ConvergenceWarning,
+            stacklevel=outside(),
+        )
     if certificate.status not in ("converged", "local"):
         warnings.warn(
             f"{type(estimator).__name__}(solver={solver.name!r}) ended with status "

@@ -140,7 +140,7 @@ def random_problem(rng: np.random.Generator) -> Case:
     }
     if rng.random() < 0.5:
         model: Any = TopPush(k=[1, 2, 5, 0.1, 0.5][rng.integers(5)], **options)
-        if kind == "one negative":
+        if model.k > data.full_weight[data.y == 0].sum():
             model.k = 1
     else:
         model = PatMat(

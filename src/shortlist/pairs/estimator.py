@@ -18,6 +18,7 @@ from ..certificate import Certificate, CertificateError, Check, CollapsedWarning
 from ..metrics import pairwise_accuracy
 from ..rows.kernels import KernelFunction, KernelMatrix, kernel_function
 from ..rows.operators import as_rows
+from ..rows.positive import is_positive
 from .problem import PairProblem, Pairs
 from .spaces import KernelSpace, LinearSpace, Point, Space
 
@@ -245,11 +246,7 @@ class RankSVM(BaseEstimator):
         except CertificateError as error:
             if self.kernel in _POSITIVE:
                 raise
-            raise ValueError(
-                f"kernel={self.kernel!r} is not positive semi-definite on these rows: bounds "
-                "of the optimum contradict each other, and there may be none. Choose another "
-                "kernel, or shift or clip the negative eigenvalues of the matrix."
-            ) from error
+            raise self._indefinite() from error
         if certificate.status == "converged" and not point.u.any():
             self._warn_collapsed()
         if self._linear:
@@ -258,6 +255,13 @@ class RankSVM(BaseEstimator):
         self.certificate_: Certificate = certificate
         self.n_iter_ = n_iter
         return point
+
+    def _indefinite(self) -> ValueError:
+        return ValueError(
+            f"kernel={self.kernel!r} is not positive semi-definite on these rows: nothing bounds "
+            "the objective from below. Choose another kernel or other parameters of it, or shift "
+            "or clip the negative eigenvalues of the matrix."
+        )
 
     @property
     def _linear(self) -> bool:
@@ -285,7 +289,7 @@ class RankSVM(BaseEstimator):
                 raise ValueError(
                     f"kernel='precomputed' needs a square matrix, got X of shape {X.shape}."
                 )
-            return KernelSpace(KernelMatrix(X[:, used], None), self.cache_size)
+            return self._kernel_space(KernelMatrix(X[:, used], None))
         # In float64 the matrix is symmetric and positive to rounding, as the dual assumes.
         self._kernel_function = kernel_function(
             self.kernel,
@@ -296,7 +300,12 @@ class RankSVM(BaseEstimator):
             weight=weight,
         )
         wide = X.astype(np.float64, copy=False)
-        return KernelSpace(KernelMatrix(wide, self._kernel_function), self.cache_size)
+        return self._kernel_space(KernelMatrix(wide, self._kernel_function))
+
+    def _kernel_space(self, kernel: KernelMatrix) -> KernelSpace:
+        if not is_positive(kernel, centred=True):
+            raise self._indefinite()
+        return KernelSpace(kernel, self.cache_size)
 
     def _warn_collapsed(self) -> None:
         warnings.warn(

@@ -25,6 +25,7 @@ import numpy as np
 from ..certificate import Proof
 from ..rows.formulas import UNIT
 from ..rows.kernels import KernelMatrix
+from ..rows.rounding import gamma
 from .kernel_problem import DualPoint, Evaluation, KernelTopProblem, Layout, alpha_bound
 from .solution import KernelSolution
 from .working_set import fill_caps
@@ -104,7 +105,9 @@ class KernelProver:
         point = point or DualPoint(np.zeros(len(self.terms.c)), np.zeros(len(self.terms.ranked)))
         value = self.terms.value_at_zero
         evaluation = Evaluation(value, 0.0, self.terms.threshold_at_zero, 0.0)
-        return Proof(self._solution(point, evaluation, None), value, 0.0)
+        rounding = gamma(len(self.terms.c)) * value
+        # The bound is zero, and exact: the monitor will take the rounding off again.
+        return Proof(self._solution(point, evaluation, None), value, rounding, rounding)
 
     def cost(self, coefficients: np.ndarray) -> float:
         """Seconds that the proof of these coefficients will take, roughly."""
@@ -232,7 +235,7 @@ class KernelProver:
         squared = math.fsum(products)
         squared_error = float(np.abs(c[support]) @ error[support])
         squared_error += 2.0 * UNIT * float(np.abs(products).sum())
-        semidefinite = squared >= -squared_error
+        self.problem.indefinite |= squared < -squared_error
         squared = max(squared, 0.0)
 
         counted = self._may_count(scores, error)
@@ -259,7 +262,8 @@ class KernelProver:
         ray = terms.dual_along_ray(point.alpha, squared, penalty)
         if np.isfinite(ray.scale):
             rounding += self._dual_error(point, ray.scale, penalty, squared, squared_error)
-        dual = ray.value if semidefinite and np.isfinite(ray.value) else -np.inf
+        bounded = not self.problem.indefinite and np.isfinite(ray.value)
+        dual = ray.value if bounded else -np.inf
         evaluation = Evaluation(primal, max(dual, 0.0), t, ray.scale)
         best: Evaluation = evaluation
         best_scores: np.ndarray | None = scores

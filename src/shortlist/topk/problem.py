@@ -104,7 +104,8 @@ class TopKProblem:
     Attributes
     ----------
     indefinite : bool
-        Whether a proof met a negative squared norm: the kernel allows no bound.
+        Whether the kernel is known not to be positive, or a proof met a negative squared
+        norm: then there is no bound.
     """
 
     def __init__(

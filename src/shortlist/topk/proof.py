@@ -73,8 +73,9 @@ def prove(
     if not primal + primal_error < at_zero.primal + at_zero.rounding:
         solution, primal, primal_error = at_zero.solution, at_zero.primal, at_zero.rounding
     rounding = primal_error + dual_error
-    if negative or dual - rounding > at_zero.primal + at_zero.rounding:
-        problem.indefinite, dual = True, -np.inf
+    problem.indefinite |= negative or dual - rounding > at_zero.primal + at_zero.rounding
+    if problem.indefinite:
+        dual = -np.inf
     if not dual - rounding > 0.0:
         # Zero is a bound, and exact: the monitor will take the rounding off again.
         dual = rounding = primal_error

@@ -27,8 +27,7 @@ from shortlist.rows.operators import as_rows
 from shortlist.transductive.allowed_set import AllowedSet, thresholded
 from shortlist.transductive.feasible_direction import feasible_direction
 from shortlist.transductive.mip import branch_and_bound
-from shortlist.transductive.problem import BudgetedSVM
-from shortlist.transductive.solution import Solution
+from shortlist.transductive.problem import BudgetedSVM, Solution
 from shortlist.transductive.swap import search
 
 SMALL = ("ionosphere", "sonar", "diabetes")

@@ -13,16 +13,14 @@ from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
-from benchmarks.transductive import RESTARTS, Half, measure
+from benchmarks.transductive import RESTARTS, Half, descend, measure
 from shortlist import TopPush
 from shortlist.certificate import Monitor
 from shortlist.metrics import precision_at_k
-from shortlist.top.solution import Solution
 from shortlist.transductive.allowed_set import AllowedSet, moved, thresholded
-from shortlist.transductive.feasible_direction import feasible_direction
 from shortlist.transductive.mip import branch_and_bound
-from shortlist.transductive.problem import BudgetedSVM
-from shortlist.transductive.swap import swap
+from shortlist.transductive.problem import BudgetedSVM, Solution
+from shortlist.transductive.swap import search
 
 from . import transductive_pages
 from .runner import Record, Settings, Table, choose
@@ -67,10 +65,10 @@ def solver(method: str, limit: float, split: Half) -> Method:
 
         return through_a_row
     if method == "TTK FD":
-        return feasible_direction
+        return descend
     if method == "TTK MIP":
         return cold(limit)
-    return lambda problem, monitor: swap(problem, monitor, RESTARTS, 0)
+    return lambda problem, monitor: search(problem, monitor, RESTARTS, 0)
 
 
 def rows(name: str, most: int) -> tuple[np.ndarray, np.ndarray]:
@@ -121,7 +119,7 @@ def table2(settings: Settings, name: str, method: str) -> Iterator[Record]:
     else:
         monitor = Monitor(tol=1e-4, max_iter=1_000_000)
         found = solver(method, settings.limit, split)(problem, monitor)
-        scores, objective = X @ found.w - found.threshold, found.primal
+        scores, objective = X @ found.w + found.intercept, found.primal
     over = above(scores)
     yield "boundary", "", float(len(y) - over - above(-scores))
     yield "positive", "", over / len(y)
@@ -178,7 +176,7 @@ def figure1(settings: Settings, method: str) -> Iterator[Record]:
         return kept[0]
 
     found = measure(split, keep)
-    for i, value in enumerate((*kept[0].w, -kept[0].threshold)):
+    for i, value in enumerate((*kept[0].w, kept[0].intercept)):
         yield "weight", i, float(value)
     yield "objective", "", found.objective
     yield "precision", "", found.precision

@@ -14,7 +14,7 @@ problem is a quadratic programme: the interior point and the pair steps solve fo
 dual variable in closed form, and values on a ray have an exact maximum. The surrogate
 quantiles are made of the same losses, and are a norm of what exceeds the threshold only for
 a power. A third loss would need, beside its value, slope and error bound here: a slack of
-its own in :mod:`shortlist.top.positive_side`, a step in the compiled pair loops, and its
+its own in :mod:`shortlist.top.sides`, a step in the compiled pair loops, and its
 conjugate in the dual objective. A Huberised squared hinge is the case ``ridge > 0`` and
 ``bounded`` at once, and the nearest.
 """

@@ -25,7 +25,7 @@ from shortlist._losses import SQUARED_HINGE
 from shortlist.blocks import Blocks
 from shortlist.dask import _cluster, _groups, _partitioned
 from shortlist.top.sweeps import Wanted
-from shortlist.top.thresholds import TopMean
+from shortlist.top.top_mean import TopMean
 
 MODELS = [
     ("TopPush", {}),

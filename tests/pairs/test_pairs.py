@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from oracles.ranking import pair_sums, pairs
 from shortlist import _core
 from shortlist._losses import LOSSES
-from shortlist.pairs.plan import plan_pairs
+from shortlist.pairs.plan import chances, plan_pairs
 from shortlist.pairs.problem import PairProblem
-from shortlist.pairs.sampling import chances
 from shortlist.pairs.spaces import LinearSpace, Point
 
 

@@ -12,7 +12,6 @@ from oracles.ranking import optimum
 from shortlist._losses import LOSSES
 from shortlist._solver import find_solver
 from shortlist.certificate import Monitor
-from shortlist.pairs import curvature as pair_curvature
 from shortlist.pairs.problem import PairProblem, dual_value, primal_value
 from shortlist.pairs.spaces import KernelSpace, LinearSpace, Point
 from shortlist.rows.kernels import KernelMatrix
@@ -141,8 +140,8 @@ def test_sampled_start_and_curvature_reach_the_same_optimum(monkeypatch, groups,
     group = random.integers(0, groups, 3000)
     exact = solve(make_problem(X, y, loss=loss, group=group))[1]
     monkeypatch.setattr(pair_newton, "_SAMPLE_FROM", 1000)
-    monkeypatch.setattr(pair_curvature, "_LEAST_ROWS", 200)
-    monkeypatch.setattr(pair_curvature, "_ROWS_PER_FEATURE", 20)
+    monkeypatch.setattr(pair_newton, "_LEAST_ROWS", 200)
+    monkeypatch.setattr(pair_newton, "_ROWS_PER_FEATURE", 20)
     sampled = solve(make_problem(X, y, loss=loss, group=group))[1]
     assert sampled.status == "converged"
     assert sampled.primal == pytest.approx(exact.primal, rel=2e-6)

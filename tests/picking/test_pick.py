@@ -102,14 +102,20 @@ def test_another_budget_without_a_fit(found):
 
 def test_list_as_a_frame(found):
     frame = found.to_frame(NEW)
-    assert list(frame.columns) == ["rank", "row", "score", "x0", "x1", "x2", "x3"]
+    assert list(frame.columns) == ["rank", "row", "score", "probability", "x0", "x1", "x2", "x3"]
     np.testing.assert_array_equal(frame["row"], found.selected)
     np.testing.assert_array_equal(frame["x0"], NEW[found.selected, 0])
-    assert list(found.to_frame()) == ["rank", "row", "score"]
+    assert list(found.to_frame()) == ["rank", "row", "score", "probability"]
     pd = pytest.importorskip("pandas")
     named = pd.DataFrame(NEW, columns=["score", "b", "c", "d"], index=np.arange(90) + 500)
     clash = found.to_frame(named)
-    assert list(clash)[:4] == ["list_rank", "list_row", "list_score", "score"]
+    assert list(clash)[:5] == [
+        "list_rank",
+        "list_row",
+        "list_score",
+        "list_probability",
+        "score",
+    ]
     np.testing.assert_array_equal(clash["score"], NEW[found.selected, 0])
 
 

@@ -11,10 +11,9 @@ from sklearn.metrics import pairwise
 from shortlist import _core
 from shortlist._losses import LOSSES
 from shortlist.rows.cache import RowCache
-from shortlist.rows.formulas import rbf_kernel
-from shortlist.rows.gaussian import GaussianBlocks
+from shortlist.rows.formulas import GaussianEntries, rbf_kernel
 from shortlist.rows.kernels import KernelMatrix, kernel_function
-from shortlist.top.thresholds import SurrogateQuantile
+from shortlist.top.surrogate_quantile import SurrogateQuantile
 from shortlist.top.working_set import square
 
 
@@ -56,7 +55,7 @@ def test_blocks(seed, n, d, scale, offset):
     out = np.full((9, 8), -1.0, dtype=np.float32)
     slots = rng.permutation(9)[:7]
     wide = X.astype(np.float64)
-    GaussianBlocks(X, X, gamma, wide.mean(axis=0)).fill(rows, columns, out, slots, 2)
+    GaussianEntries(X, X, gamma, wide.mean(axis=0)).fill(rows, columns, out, slots, 2)
     expected = np.full((9, 8), -1.0)
     expected[slots, 2:7] = pairwise.rbf_kernel(wide[rows], wide[columns], gamma=gamma)
     np.testing.assert_allclose(out, expected, atol=2e-5)

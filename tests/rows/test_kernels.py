@@ -16,8 +16,8 @@ from sklearn.metrics import pairwise
 from kernel_data import random_data
 from shortlist import TopPush
 from shortlist.rows.cache import RowCache
-from shortlist.rows.duplicates import merge_duplicates
 from shortlist.rows.kernels import KernelMatrix, kernel_function
+from shortlist.rows.weighted import merge_duplicates
 
 
 def slow_kernel(name, x, z, gamma, degree, coef0):

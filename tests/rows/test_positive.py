@@ -99,9 +99,12 @@ def test_no_bound_is_claimed_of_a_matrix_that_is_not_positive(model, lowest):
 
 
 @pytest.mark.parametrize("lowest", [-1e-6, -0.1, -1.0])
-def test_ranking_refuses_it(lowest):
-    with pytest.raises(ValueError, match="is not positive semi-definite on these rows"):
-        RankSVM(kernel="precomputed").fit(matrix_with(lowest, centred=True), Y)
+def test_ranking_leaves_the_model_at_zero(lowest):
+    with pytest.warns(ConvergenceWarning, match="is not positive semi-definite on these rows"):
+        model = RankSVM(kernel="precomputed").fit(matrix_with(lowest, centred=True), Y)
+    assert model.certificate_.status == "local"
+    assert model.certificate_.dual == 0.0
+    assert not len(model.support_)
 
 
 @pytest.mark.parametrize("model", [*MODELS, RankSVM(kernel="precomputed")])

@@ -37,7 +37,7 @@ def test_only_support_vectors_are_kept(monkeypatch):
     expected = rbf_kernel(X, X[model.support_], gamma=0.3) @ model.dual_coef_[0]
     whole = model.decision_function(X)
     np.testing.assert_allclose(whole, expected - model.quantile_, atol=1e-10)
-    monkeypatch.setattr(module, "_BLOCK_BYTES", 8 * 7 * len(model.support_))
+    monkeypatch.setattr(module, "_SLICE_BYTES", 8 * 7 * len(model.support_))
     np.testing.assert_allclose(model.decision_function(X), whole, atol=1e-12)
     assert len(pickle.dumps(model)) < 200 * len(model.support_) + 20_000
 

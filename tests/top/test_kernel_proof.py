@@ -11,7 +11,8 @@ from shortlist.rows.cache import RowCache
 from shortlist.rows.kernels import KernelMatrix, kernel_function
 from shortlist.top.kernel_problem import DualPoint, KernelTopProblem, Layout
 from shortlist.top.kernel_proof import KernelProver, wide_scores
-from shortlist.top.thresholds import SurrogateQuantile, TopMean
+from shortlist.top.surrogate_quantile import SurrogateQuantile
+from shortlist.top.top_mean import TopMean
 
 THRESHOLDS = {
     "max": TopMean(1.0),

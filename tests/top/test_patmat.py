@@ -10,7 +10,8 @@ from kernel_data import random_data
 from oracles.patmat import quantile_by_bisection
 from shortlist import CollapsedWarning, PatMat
 from shortlist._losses import LOSSES
-from shortlist.top.thresholds import SurrogateQuantile, empirical_cut
+from shortlist.top.surrogate_quantile import SurrogateQuantile
+from shortlist.top.thresholds import empirical_cut
 
 
 @parametrize_with_checks(

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 
 from certificate.top_problems import surrogate, top_mean
 from shortlist._losses import LOSSES
-from shortlist.top.problem import TopProblem
-from shortlist.top.proof import NO_BOUND, dual_bound, primal_error
+from shortlist.top.problem import NO_BOUND, TopProblem, dual_bound, primal_error
 from shortlist.top.stream.parts import Extremes, Part, PartScores
+from shortlist.top.surrogate_quantile import SurrogateQuantile
 from shortlist.top.sweeps import ArrayScores
-from shortlist.top.thresholds import SurrogateQuantile, TopMean
+from shortlist.top.top_mean import TopMean
 
 
 def exact_threshold(rule, scores, weight):

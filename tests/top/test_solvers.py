@@ -13,9 +13,9 @@ from shortlist._losses import LOSSES
 from shortlist._solver import find_solver
 from shortlist.certificate import Monitor
 from shortlist.rows.operators import as_rows
-from shortlist.top import newton_system
+from shortlist.top import interior_point
 from shortlist.top.problem import TopProblem
-from shortlist.top.thresholds import TopMean
+from shortlist.top.top_mean import TopMean
 
 NEWTON = importlib.import_module("shortlist.top.newton")
 
@@ -184,15 +184,15 @@ def test_every_linear_system_gives_the_same_model(monkeypatch, sparse_rows, k, l
     stored = sparse.csr_array(X) if sparse_rows else X
     expected, _ = run(make_problem(X, y, k=k), tol=1e-8)
     chosen = []
-    factor = getattr(newton_system.NewtonSystem, f"_factor_{name}")
+    factor = getattr(interior_point.NewtonSystem, f"_factor_{name}")
 
     def spy(self, *args):
         chosen.append(name)
         return factor(self, *args)
 
-    monkeypatch.setattr(newton_system, "_DIRECT_LIMIT", limit)
-    monkeypatch.setattr(newton_system, "_FEW_SPARSE", 2 * limit)
-    monkeypatch.setattr(newton_system.NewtonSystem, f"_factor_{name}", spy)
+    monkeypatch.setattr(interior_point, "_DIRECT_LIMIT", limit)
+    monkeypatch.setattr(interior_point, "_FEW_SPARSE", 2 * limit)
+    monkeypatch.setattr(interior_point.NewtonSystem, f"_factor_{name}", spy)
     got, certificate = run(make_problem(stored, y, k=k), tol=1e-8)
     assert chosen
     assert certificate.status == "converged"
@@ -236,7 +236,7 @@ def test_newton_systems_of_wide_sparse_rows(scale, kind):
     elif kind == "zeros":
         weights[random.random(500) < 0.9] = 0.0
     parts = as_rows(X[:200]), as_rows(X[200:])
-    solve = newton_system.NewtonSystem(*parts).factor(weights[:200], weights[200:])
+    solve = interior_point.NewtonSystem(*parts).factor(weights[:200], weights[200:])
     right = random.normal(size=(1600, 2))
     matrix = np.eye(1600) + X.T.toarray() @ (weights[:, None] * X.toarray())
     found = solve(right)

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from oracles.top import top_mean
-from shortlist.top.thresholds import TopMean
+from shortlist.top.top_mean import TopMean
 
 
 @given(st.data())

@@ -10,12 +10,13 @@ from sklearn.preprocessing import StandardScaler
 from shortlist import PatMat, TopPush
 from shortlist._losses import LOSSES
 from shortlist.certificate import Monitor
-from shortlist.top.central_path import bent, boxed, crossing
 from shortlist.top.interior_point import InteriorPoint
 from shortlist.top.newton import newton
 from shortlist.top.problem import TopProblem
+from shortlist.top.sides import bent, boxed, crossing
+from shortlist.top.surrogate_quantile import SurrogateQuantile
 from shortlist.top.sweeps import Start, Wanted
-from shortlist.top.thresholds import SurrogateQuantile, TopMean
+from shortlist.top.top_mean import TopMean
 
 sizes = st.floats(1e-6, 1e6)
 signed = st.one_of(st.just(0.0), sizes, sizes.map(lambda x: -x))

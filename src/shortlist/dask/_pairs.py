@@ -24,9 +24,9 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from .._checks import check_weight
 from .._losses import Loss
+from ..pairs.plan import sample_rows, small_groups
 from ..pairs.problem import PairProblem, pair_weight
 from ..pairs.proof import Evidence
-from ..pairs.sampling import sample_rows, small_groups
 from ..pairs.spaces import FeatureSpace, LinearSpace, Point
 from ..rows.operators import Rows
 from ..rows.rounding import Reach, gamma

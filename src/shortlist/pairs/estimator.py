@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -18,7 +19,6 @@ from ..certificate import Certificate, CertificateError, Check, CollapsedWarning
 from ..metrics import pairwise_accuracy
 from ..rows.kernels import KernelFunction, KernelMatrix, kernel_function
 from ..rows.operators import as_rows
-from ..rows.positive import is_positive
 from .problem import PairProblem, Pairs
 from .spaces import KernelSpace, LinearSpace, Point, Space
 
@@ -52,7 +52,8 @@ class RankSVM(BaseEstimator):
     kernel : str or callable, default="linear"
         "linear", "rbf", "poly", "sigmoid", "laplacian", "chi2", "tanimoto", "minmax",
         "precomputed", or a function of two row matrices that returns their kernel
-        matrix. The kernel must be positive semi-definite.
+        matrix. Where the kernel turns out not to be positive semi-definite, the model is zero,
+        with a warning.
     gamma, degree, coef0
         Parameters of the kernel, as in :class:`sklearn.svm.SVC`.
     max_rank_distance : int or None, default=None
@@ -209,7 +210,7 @@ class RankSVM(BaseEstimator):
             y_numeric=True,
             ensure_min_samples=2,
         )
-        check_sparse(X)
+        X = check_sparse(X)
         weight = check_weight(sample_weight, X.shape[0], some=True)
         group = group_numbers(qid, X)
         used = np.arange(len(y))
@@ -242,11 +243,23 @@ class RankSVM(BaseEstimator):
                 "sample_weight 0 left out). Check y, or pass a coarser qid."
             )
         try:
+            if problem.space.indefinite:
+                raise CertificateError("The kernel is not positive.")
             point, certificate, n_iter = solve(self, problem)
-        except CertificateError as error:
+        except CertificateError:
             if self.kernel in _POSITIVE:
                 raise
-            raise self._indefinite() from error
+            # Without a positive kernel there may be no optimum: the zero model claims nothing.
+            point, n_iter = problem.zero(), 0
+            certificate = Certificate(problem.value_at_zero, 0.0, "local", float(self.tol))
+            warnings.warn(
+                f"kernel={self.kernel!r} is not positive semi-definite on these rows: nothing "
+                "bounds the objective from below, so the model is zero and every row has the "
+                "same score. Choose another kernel or other parameters of it, or shift or clip "
+                "the negative eigenvalues of the matrix.",
+                ConvergenceWarning,
+                stacklevel=outside(),
+            )
         if certificate.status == "converged" and not point.u.any():
             self._warn_collapsed()
         if self._linear:
@@ -255,13 +268,6 @@ class RankSVM(BaseEstimator):
         self.certificate_: Certificate = certificate
         self.n_iter_ = n_iter
         return point
-
-    def _indefinite(self) -> ValueError:
-        return ValueError(
-            f"kernel={self.kernel!r} is not positive semi-definite on these rows: nothing bounds "
-            "the objective from below. Choose another kernel or other parameters of it, or shift "
-            "or clip the negative eigenvalues of the matrix."
-        )
 
     @property
     def _linear(self) -> bool:
@@ -289,7 +295,7 @@ class RankSVM(BaseEstimator):
                 raise ValueError(
                     f"kernel='precomputed' needs a square matrix, got X of shape {X.shape}."
                 )
-            return self._kernel_space(KernelMatrix(X[:, used], None))
+            return KernelSpace(KernelMatrix(X[:, used], None), self.cache_size)
         # In float64 the matrix is symmetric and positive to rounding, as the dual assumes.
         self._kernel_function = kernel_function(
             self.kernel,
@@ -300,12 +306,7 @@ class RankSVM(BaseEstimator):
             weight=weight,
         )
         wide = X.astype(np.float64, copy=False)
-        return self._kernel_space(KernelMatrix(wide, self._kernel_function))
-
-    def _kernel_space(self, kernel: KernelMatrix) -> KernelSpace:
-        if not is_positive(kernel, centred=True):
-            raise self._indefinite()
-        return KernelSpace(kernel, self.cache_size)
+        return KernelSpace(KernelMatrix(wide, self._kernel_function), self.cache_size)
 
     def _warn_collapsed(self) -> None:
         warnings.warn(

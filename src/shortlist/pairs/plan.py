@@ -1,12 +1,20 @@
-"""Which rows are compared: all pairs, listed without forming one."""
+"""Which rows are compared: all pairs, listed without forming one; and samples of rows."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
+from ..rows.rounding import gamma
+
 _UPPER, _LOWER = 1, 2
+# Running sums stay below 2 ** _BITS units of the grid.
+_BITS = 51
+
+# Weights of more bits than this, added up, leave too few to the scores.
+_MOST_WEIGHT_BITS = 28
 
 
 @dataclass(frozen=True)
@@ -102,3 +110,82 @@ def _segments(segment: np.ndarray, key: np.ndarray, role: np.ndarray, row: np.nd
         role[order],
         row[order].astype(number),
     )
+
+
+@dataclass(frozen=True)
+class Grid:
+    """How exact the sums over the pairs of a plan can be.
+
+    Attributes
+    ----------
+    weight : float
+        Largest weight of a segment.
+    unit : float
+        Power of two of which all weights are multiples; zero where that is too fine.
+    lost : float
+        Error of running sums that are not exact, relative to the sum of all sizes.
+    """
+
+    weight: float
+    unit: float
+    lost: float
+
+    @classmethod
+    def of(cls, plan: PairPlan, weight: np.ndarray) -> Grid:
+        """Return that of a plan whose rows have these weights."""
+        sizes = np.diff(plan.start)
+        total = float(np.add.reduceat(weight[plan.row], plan.start[:-1]).max())
+        unit = 2.0 ** (math.ceil(math.log2(total)) - _MOST_WEIGHT_BITS)
+        multiples = weight / unit
+        if not (multiples == np.rint(multiples)).all():
+            unit = 0.0
+        else:  # the coarsest that serves
+            while (np.rint(0.5 * multiples) * 2.0 == multiples).all():
+                multiples *= 0.5
+                unit *= 2.0
+        # Keys are halved at every second node at least; a node adds up all of its items.
+        longest = float(sizes.max())
+        levels = 2.0 * math.log2(longest) + 2.0
+        return cls(total, unit, levels * gamma(longest))
+
+    @property
+    def exact(self) -> bool:
+        """Whether sums over pairs can be exact."""
+        return self.unit > 0.0
+
+    def step(self, largest: float) -> float:
+        """Return the step of a grid for scores, gaps and widths up to `largest`."""
+        return 2.0 ** (math.ceil(math.log2(self.weight * largest / self.unit)) - _BITS)
+
+
+def small_groups(n_rows: int, n_groups: int, count: int) -> bool:
+    """Whether `count` rows are best drawn as whole groups: pairs lie inside groups."""
+    return n_rows / n_groups <= count / 10
+
+
+def sample_rows(group: np.ndarray, count: int, whole: bool | None = None) -> np.ndarray:
+    """Draw about `count` rows with many pairs among them: whole groups where they are small."""
+    n = len(group)
+    if n <= count:
+        return np.arange(n)
+    random = np.random.default_rng(0)
+    n_groups = int(group.max()) + 1
+    if small_groups(n, n_groups, count) if whole is None else whole:
+        chosen = np.zeros(n_groups, dtype=bool)
+        chosen[random.permutation(n_groups)[: max(1, round(n_groups * count / n))]] = True
+        return np.flatnonzero(chosen[group])
+    return np.sort(random.choice(n, size=count, replace=False))
+
+
+def chances(size: np.ndarray, count: int) -> np.ndarray:
+    """Return chances in proportion to `size`, at most one, that add up to `count`."""
+    certain = np.zeros(len(size), dtype=bool)
+    if np.count_nonzero(size) <= count:
+        return (size > 0.0).astype(float)
+    while True:
+        left = count - np.count_nonzero(certain)
+        chance = np.where(certain, 1.0, left * size / float(size[~certain].sum()))
+        over = (chance > 1.0) & ~certain
+        if not over.any():
+            return chance
+        certain |= over

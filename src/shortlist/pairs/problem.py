@@ -14,6 +14,7 @@ squared hinge (:math:`\kappa = 2, \mu = \infty`) or of a hinge rounded on a widt
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -21,10 +22,9 @@ import numpy as np
 
 from .. import _core
 from .._losses import Loss
-from ..rows.rounding import gamma
-from .plan import plan_pairs
-from .proof import Evidence, Grid, collect
-from .sampling import chances, sample_rows, small_groups
+from ..rows.rounding import UNIT, gamma
+from .plan import Grid, chances, plan_pairs, sample_rows, small_groups
+from .proof import Evidence
 from .spaces import FeatureSpace, LinearSpace, Point, Space
 
 # Rows with a curved pair are set apart where they are at most this share.
@@ -341,8 +341,56 @@ class PairProblem:
         )
 
     def evidence(self, u: np.ndarray, width: float, count: float | None = None) -> Evidence:
-        """Return what a proof needs of a model; `count` rows and parts are added up in all."""
-        return collect(self, u, width, self.space.n_rows if count is None else count)
+        """Return what a proof needs of a model, see :mod:`shortlist.pairs.proof`.
+
+        Parameters
+        ----------
+        u : ndarray
+            The model.
+        width : float
+            Width of the rounded hinge, infinite for the squared one.
+        count : float or None
+            Rows and parts that are added up in all; None: these rows.
+        """
+        count = self.space.n_rows if count is None else count
+        space, c, grid = self.space, self.c, self.grid
+        f = space.scores(u)
+        moved = space.score_error(u)
+        if not np.isfinite(f).all() or not np.isfinite(moved):
+            nothing = np.zeros(len(space.lift(np.zeros(space.n_rows))))
+            return Evidence(np.inf, 0.0, -np.inf, 0.0, nothing, 0.0)
+        f = f - (0.5 * float(f.max()) + 0.5 * float(f.min()))
+        largest = float(np.abs(f).max()) + 1.0
+        moved += 4.0 * UNIT * largest
+        if grid.exact:
+            step = grid.step(2.0 * largest)
+            f = np.rint(f / step) * step
+            moved += step
+            if math.isfinite(width):
+                width = max(1.0, float(np.rint(width / step))) * step
+        sums = self.sums(Point(space, u, f), width)
+        hinge = self.loss.bounded
+        slope = c * self.curvature(width)
+        spread = np.abs(f)
+        # What running sums that are not exact may lose, over all rows.
+        lost = 0.0 if grid.exact else grid.lost * grid.weight * float(self.weight.sum())
+        few = 3.0 * gamma(count)
+        net_error = lost * slope * 2.0 * largest + 16.0 * UNIT * abs(sums.total)
+        slack_error = few * (sums.total + float(np.abs(sums.net) @ spread)) + largest * net_error
+        if hinge:
+            loss = sums.hinge
+            loss_error = few * (sums.violated + float(np.abs(sums.vertex) @ spread))
+            loss_error += lost * c * 2.0 * largest + 2.0 * moved * self.value_at_zero
+            gain, gain_error = sums.total, few * sums.total + net_error
+        else:
+            loss = 0.5 * sums.slack
+            loss_error = 0.5 * slack_error + 2.0 * moved * sums.total
+            loss_error += 4.0 * moved * moved * self.value_at_zero
+            gain, gain_error = sums.total - loss, few * sums.total + net_error + 0.5 * slack_error
+        model_error = space.length * (
+            net_error + gamma(count) * (float(np.abs(sums.net).sum()) + net_error)
+        )
+        return Evidence(loss, loss_error, gain, gain_error, space.lift(sums.net), model_error)
 
     @property
     def vertex_error(self) -> float:
@@ -407,3 +455,29 @@ class PairProblem:
 def pair_weight(C: float, compared: float, n_pairs: float, normalize: bool) -> float:
     """Weight of one pair: C, or a share of C times the rows that are compared."""
     return C * compared / n_pairs if normalize else C
+
+
+class BestPoint:
+    """The best model so far, beginning with zero.
+
+    A model that equals the zero model up to rounding is preferred to it: with a tiny C
+    the objective cannot tell them apart, but only one of them orders anything.
+
+    Parameters
+    ----------
+    zero : Point
+        The zero model.
+    primal : float
+        Its objective.
+    """
+
+    def __init__(self, zero: Point, primal: float) -> None:
+        self.point = zero
+        self.primal = primal
+        self._at_zero = True
+
+    def offer(self, point: Point, primal: float) -> None:
+        """Keep `point` if it is better."""
+        bound = self.primal * (1.0 + 1e-12) if self._at_zero else self.primal
+        if primal < bound and point.u.any():
+            self.point, self.primal, self._at_zero = point, primal, False

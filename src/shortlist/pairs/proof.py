@@ -20,59 +20,12 @@ import numpy as np
 
 from ..certificate import CertificateError, Proof
 from ..rows.rounding import UNIT, gamma
-from .plan import PairPlan
 from .spaces import Point
 
 # Running sums stay below 2 ** _BITS units of the grid.
 _BITS = 51
 # Weights of more bits than this, added up, leave too few to the scores.
 _MOST_WEIGHT_BITS = 28
-
-
-@dataclass(frozen=True)
-class Grid:
-    """How exact the sums over the pairs of a plan can be.
-
-    Attributes
-    ----------
-    weight : float
-        Largest weight of a segment.
-    unit : float
-        Power of two of which all weights are multiples; zero where that is too fine.
-    lost : float
-        Error of running sums that are not exact, relative to the sum of all sizes.
-    """
-
-    weight: float
-    unit: float
-    lost: float
-
-    @classmethod
-    def of(cls, plan: PairPlan, weight: np.ndarray) -> Grid:
-        """Return that of a plan whose rows have these weights."""
-        sizes = np.diff(plan.start)
-        total = float(np.add.reduceat(weight[plan.row], plan.start[:-1]).max())
-        unit = 2.0 ** (math.ceil(math.log2(total)) - _MOST_WEIGHT_BITS)
-        multiples = weight / unit
-        if not (multiples == np.rint(multiples)).all():
-            unit = 0.0
-        else:  # the coarsest that serves
-            while (np.rint(0.5 * multiples) * 2.0 == multiples).all():
-                multiples *= 0.5
-                unit *= 2.0
-        # Keys are halved at every second node at least; a node adds up all of its items.
-        longest = float(sizes.max())
-        levels = 2.0 * math.log2(longest) + 2.0
-        return cls(total, unit, levels * gamma(longest))
-
-    @property
-    def exact(self) -> bool:
-        """Whether sums over pairs can be exact."""
-        return self.unit > 0.0
-
-    def step(self, largest: float) -> float:
-        """Return the step of a grid for scores, gaps and widths up to `largest`."""
-        return 2.0 ** (math.ceil(math.log2(self.weight * largest / self.unit)) - _BITS)
 
 
 @dataclass(frozen=True)

@@ -224,7 +224,7 @@ def amount(value: float) -> str:
     Examples
     --------
     >>> from shortlist.picking.plan import amount
-    >>> amount(41234.5), amount(3.14159), amount(-0.05)
+    >>> amount(41234.6), amount(3.14159), amount(-0.05)
     ('41,235', '3.14', '-0.05')
     """
     size = abs(value)

@@ -12,9 +12,9 @@ from scipy import sparse
 
 from .. import _core
 from .._checks import check_number
-from .counted import CountedRows
-from .formulas import KINDS, UNIT, UNIT32, NamedKernel
-from .gaussian import GaussianBlocks
+from .formulas import KINDS, GaussianEntries, NamedKernel
+from .rounding import UNIT, UNIT32
+from .weighted import CountedRows
 
 KernelFunction = Callable[[Any, Any], np.ndarray]
 
@@ -118,6 +118,8 @@ class KernelMatrix:
     def __init__(self, X: Any, function: KernelFunction | None, *, wide: bool = False) -> None:
         self._given = (X, function)
         self.function = function
+        if wide and function is None:
+            X = X.astype(np.float64, copy=False)
         self._X, self._function = X, function
         if sparse.issparse(X) and isinstance(function, NamedKernel) and function.moves:
             # Once for all: columns without zeros keep the rows as sparse as they are.
@@ -222,10 +224,10 @@ def _finite(entries: np.ndarray) -> np.ndarray:
     return entries
 
 
-def _gaussian(X: Any, function: KernelFunction | None) -> GaussianBlocks | None:
+def _gaussian(X: Any, function: KernelFunction | None) -> GaussianEntries | None:
     """Blocks that keep what the whole matrix shares, where the kernel and rows allow it."""
     if not isinstance(function, NamedKernel) or function.name != "rbf" or not function.narrow:
         return None
     if sparse.issparse(X) or X.dtype != np.float32 or not X.flags.c_contiguous:
         return None
-    return GaussianBlocks(X, X, **function.parameters, centre=function.centre)
+    return GaussianEntries(X, X, **function.parameters, centre=function.centre)

@@ -11,8 +11,9 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg
 
-from .formulas import UNIT, UNIT32, NamedKernel
+from .formulas import NamedKernel
 from .kernels import KernelMatrix
+from .rounding import UNIT, UNIT32
 
 _MOST = 1000
 # Mirrored entries may differ by this share of the largest, by the precision of the entries.

@@ -19,11 +19,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..certificate import Monitor, Proof
-from .problem import TopProblem
+from .problem import NO_BOUND, Bound, Solution, TopProblem, dual_bound, primal_error
 from .projections import project_balanced
-from .proof import NO_BOUND, Bound, dual_bound, primal_error
-from .solution import ScaledScores, Solution
-from .sweeps import ArrayScores
+from .sweeps import ArrayScores, ScaledScores
 
 _CHECK_EVERY = 10
 # The method is slow: only after so many steps that close a tenth of the gap is it stuck.
@@ -64,7 +62,7 @@ def accelerated(problem: TopProblem, monitor: Monitor) -> None:
         Linear scores.
     monitor : Monitor
         Tolerance, limits and the record of the fit. It is given every proof: a
-        :class:`~shortlist.top.solution.Solution`, the best model seen.
+        :class:`~shortlist.top.problem.Solution`, the best model seen.
     """
     ridge = problem.loss.ridge / problem.c
     upper = problem.loss.dual_bound(problem.c)

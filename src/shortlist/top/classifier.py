@@ -19,18 +19,17 @@ from .._checks import check_choice, check_number, outside
 from .._fit import ROW_DTYPES, BinaryData, atomic, solve, validate_binary
 from .._losses import LOSSES
 from ..certificate import Certificate, Check, CollapsedWarning
-from ..rows.duplicates import merge_duplicates
 from ..rows.formulas import NamedKernel
 from ..rows.kernels import KernelFunction, KernelMatrix, kernel_function
 from ..rows.operators import as_rows
 from ..rows.positive import is_positive
-from .kernel_problem import DualPoint, KernelTopProblem
-from .problem import TopProblem
-from .rules import Rule
-from .solution import KernelSolution, Solution
+from ..rows.weighted import merge_duplicates
+from .kernel_problem import DualPoint, KernelSolution, KernelTopProblem
+from .problem import Solution, TopProblem
 from .stream.blocks import Blocks
 from .stream.first_pass import BlockData, read_blocks
 from .sweeps import Start
+from .thresholds import Rule
 
 # Solvers that work on kernel entries even where the kernel is linear.
 _KERNEL_SOLVERS = ("smo", "coordinate")

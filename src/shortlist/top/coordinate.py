@@ -28,7 +28,7 @@ from ..certificate import Monitor, Proof
 from ..rows.kernels import KernelMatrix
 from .kernel_problem import DualPoint, Evaluation, KernelTopProblem, Layout, alpha_bound, evaluate
 from .kernel_proof import KernelProver, Proved
-from .restricted import PairState, Working, pair_steps
+from .working_set import PairState, Working, pair_steps
 
 _Seen = tuple[Evaluation, DualPoint, np.ndarray]
 

@@ -12,7 +12,8 @@ from .._losses import LOSSES
 from ..certificate import Check, CollapsedWarning
 from ..rows.kernels import KernelFunction
 from .classifier import TopClassifier
-from .rules import HighestRows, TopRate
+from .surrogate_quantile import TopRate
+from .top_mean import HighestRows
 
 __all__ = ["CollapsedWarning", "PatMat", "TopPush"]
 

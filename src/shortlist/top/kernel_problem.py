@@ -17,6 +17,7 @@ from .._solver import WITHOUT_COUPLING
 from ..rows.cache import RowCache
 from ..rows.kernels import KernelMatrix
 from .problem import TopTerms
+from .sweeps import ArrayScores
 from .thresholds import Threshold
 
 
@@ -115,6 +116,62 @@ class KernelTopProblem(TopTerms):
         if self.threshold.form(self.ranked_weight) in ("open", "norm"):
             offers.add(WITHOUT_COUPLING)
         return frozenset(offers)
+
+
+@dataclass
+class KernelSolution:
+    """A kernel model with its threshold and dual point.
+
+    Attributes
+    ----------
+    coefficients : ndarray
+        One per training row, alpha minus beta.
+    scores : ndarray
+        One per training row; undefined for rows of weight zero.
+    threshold : float
+        Threshold of the training scores.
+    primal : float
+        Its objective.
+    score_scale : float
+        Largest absolute score of a row of the threshold, raised by the rounding of a
+        float32 kernel over that of float64.
+    point : DualPoint
+        The dual variables.
+    top_ranked : int
+        Row with the largest dual weight among those of the threshold.
+    """
+
+    coefficients: np.ndarray
+    scores: np.ndarray
+    threshold: float
+    primal: float
+    score_scale: float
+    point: DualPoint
+    top_ranked: int
+
+    def ranked_scores(self, problem: KernelTopProblem) -> ArrayScores:
+        """Return the scores of the rows of the threshold."""
+        return ArrayScores(self.scores[problem.ranked], problem.ranked_weight, problem.threshold)
+
+    @classmethod
+    def of(
+        cls,
+        problem: KernelTopProblem,
+        point: DualPoint,
+        evaluation: Evaluation,
+        scores: np.ndarray | None,
+    ) -> KernelSolution:
+        """Make the model of a dual point from its scores; without any, the zero model."""
+        top = int(problem.ranked[np.argmax(point.beta)])
+        n = problem.kernel.n_rows
+        t, primal = evaluation.threshold, evaluation.primal
+        if scores is None:
+            return cls(np.zeros(n), np.zeros(n), t, primal, 0.0, point, top)
+        c = point.coefficients(problem, n)
+        scale = float(np.abs(scores[problem.ranked]).max())
+        if problem.kernel.dtype == np.float32:
+            scale *= 1e5
+        return cls(c, scores, t, primal, scale, point, top)
 
 
 @dataclass(frozen=True)

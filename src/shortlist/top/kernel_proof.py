@@ -23,11 +23,16 @@ from typing import Protocol
 import numpy as np
 
 from ..certificate import Proof
-from ..rows.formulas import UNIT
 from ..rows.kernels import KernelMatrix
-from ..rows.rounding import gamma
-from .kernel_problem import DualPoint, Evaluation, KernelTopProblem, Layout, alpha_bound
-from .solution import KernelSolution
+from ..rows.rounding import UNIT, gamma
+from .kernel_problem import (
+    DualPoint,
+    Evaluation,
+    KernelSolution,
+    KernelTopProblem,
+    Layout,
+    alpha_bound,
+)
 from .working_set import fill_caps
 
 _STEP = 1024
@@ -232,7 +237,7 @@ class KernelProver:
         terms, threshold = self.terms, self.terms.threshold
         support = np.flatnonzero(c)
         products = c[support] * scores[support]
-        squared = math.fsum(products)
+        squared = math.fsum(products) if np.isfinite(products).all() else math.inf
         squared_error = float(np.abs(c[support]) @ error[support])
         squared_error += 2.0 * UNIT * float(np.abs(products).sum())
         self.problem.indefinite |= squared < -squared_error

@@ -18,9 +18,8 @@ from scipy import linalg
 
 from ..certificate import Monitor, Proof
 from .interior_point import InteriorPoint
-from .proof import NO_BOUND, Bound, primal_error
-from .solution import ScaledScores, Solution
-from .sweeps import Candidates, Start, Sweep, SweptProblem, Wanted
+from .problem import NO_BOUND, Bound, Solution, primal_error
+from .sweeps import Candidates, ScaledScores, Start, Sweep, SweptProblem, Wanted
 
 _START_ROWS = 500
 # A quantile counts many rows: it starts with as many as make this many numbers.
@@ -41,7 +40,7 @@ def newton(problem: SweptProblem, monitor: Monitor) -> None:
         Linear scores.
     monitor : Monitor
         Tolerance, limits and the record of the fit. It is given every proof: a
-        :class:`~shortlist.top.solution.Solution`, the best model of all passes, and the
+        :class:`~shortlist.top.problem.Solution`, the best model of all passes, and the
         best dual value of the working sets.
     """
     fit = _Fit(problem, monitor)

@@ -41,8 +41,17 @@ from .kernel_problem import (
 )
 from .kernel_proof import KernelProver, Proved
 from .progress import Best, Progress
-from .restricted import PairState, Working, pair_steps, place
-from .working_set import Chosen, choose, fill_caps, sample_order, square
+from .working_set import (
+    Chosen,
+    PairState,
+    Working,
+    choose,
+    fill_caps,
+    pair_steps,
+    place,
+    sample_order,
+    square,
+)
 
 _SAMPLE_TOL = 1e-2
 _STALL = 30

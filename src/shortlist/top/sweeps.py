@@ -194,6 +194,27 @@ class ArrayScores:
         return empirical_cut(self.values, self.weight, mass, highest)
 
 
+@dataclass(frozen=True)
+class ScaledScores:
+    """Scores of a pass, for a model `length` times as long as the one it scored."""
+
+    scores: Scores
+    length: float = 1.0
+
+    @property
+    def largest(self) -> float:
+        """Largest absolute score."""
+        return self.length * self.scores.largest
+
+    def threshold_error(self, t: float) -> float:
+        """Bound the rounding error of their threshold `t`."""
+        return self.scores.threshold_error(t, self.length)
+
+    def cut(self, mass: float, highest: float) -> float:
+        """Return the empirical cut."""
+        return self.length * self.scores.cut(mass, highest / self.length)
+
+
 def weighted_excess(
     scores: np.ndarray, weight: np.ndarray | None, level: float, power: int
 ) -> float:

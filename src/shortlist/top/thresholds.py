@@ -5,32 +5,29 @@ A threshold is a convex function that moves with the scores,
 tells which rows define the top, and :math:`\psi`, homogeneous in the dual weights
 :math:`\beta`, is all that the dual needs to know.
 
-A new threshold is one class: :class:`Threshold` lists every question that problems and
-solvers ask, and what its rows look like in the interior point is a
-:class:`~shortlist.top.ranked_side.RankedSide`.
+A new threshold is one file: a :class:`Threshold`, which answers every question that problems
+and solvers ask; its :class:`~shortlist.top.sides.RankedSide`, what its rows look like in the
+interior point; and a :class:`Rule`, which makes it of an estimator's parameters.
 """
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from .._losses import Loss
-from ..rows.rounding import UNIT, gamma
-from .quantile_side import HingeQuantileSide, SquareQuantileSide
-from .ranked_side import RankedSide
-from .top_mean_side import top_mean_side
-
 if TYPE_CHECKING:
+    from .kernel_problem import KernelSolution
+    from .problem import Solution
+    from .sides import RankedSide
     from .sweeps import Candidates
 
 # Scores that differ by this much, relative to the largest, differ by rounding only.
 TIE = 1e-9
+
 # Weighted sum of a power of the scores' excess over a level.
 Excess = Callable[[float, int], float]
 
@@ -140,217 +137,47 @@ class Threshold(ABC):
 
 
 @dataclass(frozen=True)
-class TopMean(Threshold):
-    r"""Mean of the `k` highest scores, rows counted by their weight.
-
-    .. math:: T(s) = \max \{ p \cdot s : 0 \le p_j \le \omega_j / k, \; \textstyle\sum p = 1 \}
+class Cutoffs:
+    """Scores at which a fitted model cuts, counted from the rows' centre.
 
     Attributes
     ----------
-    k : float
-        How many rows, counted by weight.
+    offset : float
+        What ``decision_function`` subtracts.
+    attributes : dict
+        Fitted attributes by name.
     """
 
-    k: float
-    shift: ClassVar[float] = 0.0
-    price: ClassVar[float] = 0.0
-    moment: ClassVar[str] = "weight"
-
-    @property
-    def near_weight(self) -> float:
-        return 2.0 * self.k
-
-    @property
-    def target(self) -> float:
-        return self.k
-
-    def form(self, weight: np.ndarray) -> str:
-        return "open" if self.caps(weight) is None else "tied"
-
-    def penalty(self, beta: np.ndarray, weight: np.ndarray) -> float:
-        return 0.0
-
-    def level(self, beta: np.ndarray, weight: np.ndarray) -> float:
-        return float(beta.sum()) / self.k
-
-    def restricted(self, share: float) -> TopMean:
-        return TopMean(self.k * share)
-
-    def scaled(self, length: float) -> TopMean:
-        return self
-
-    def interior(self, working: Candidates, capped: bool) -> RankedSide:
-        return top_mean_side(working, self.k, capped)
-
-    def first_rows(self, few: int, many: int, capped: bool) -> tuple[int, float]:
-        return few, 2.0 * self.k if capped else 0.0
-
-    def projectable(self) -> bool:
-        return True
-
-    def lowest_counted(self, scores: np.ndarray, weight: np.ndarray, t: float) -> float:
-        order = np.argsort(-scores, kind="stable")
-        # Rounding of the sum of weights must not leave out the last row.
-        last = int(np.searchsorted(np.cumsum(weight[order]), self.k * (1.0 + 1e-9)))
-        return float(scores[order[min(last, len(order) - 1)]])
-
-    def kept(self, capped: bool) -> float:
-        return self.k if capped else 0.0
-
-    def caps(self, weight: np.ndarray) -> np.ndarray | None:
-        """Largest share of each row, None for the plain maximum.
-
-        Caps that cannot bind because every weight is large are kept: a row of weight 2
-        must be treated as the row twice.
-        """
-        return None if self.k <= min(1.0, float(weight.min())) else weight / self.k
-
-    def value(self, scores: np.ndarray, weight: np.ndarray) -> float:
-        if self.caps(weight) is None:
-            return float(scores.max())
-        if np.ptp(weight) == 0.0 and (count := self.k / weight[0]) == int(count):
-            count = int(count)
-            return float(np.partition(scores, len(scores) - count)[-count:].mean())
-        order = np.argsort(-scores, kind="stable")
-        share = np.clip(self.k - (np.cumsum(weight[order]) - weight[order]), 0.0, weight[order])
-        return float(share @ scores[order]) / float(share.sum())
-
-    def error(self, t: float, count: int, lowest: float, highest: float, excess: Excess) -> float:
-        # Both the sums and the shares at their end are off by the roundings of a sum.
-        return 3.0 * gamma(count) * max(abs(lowest), abs(highest))
+    offset: float
+    attributes: dict[str, float]
 
 
 @dataclass(frozen=True)
-class SurrogateQuantile(Threshold):
-    r"""Surrogate of a top quantile: the level that a convex loss may exceed in total.
-
-    The threshold :math:`t` solves
-
-    .. math:: \sum_j \omega_j \, \ell(\theta (s_j - t)) = M,
-
-    with :math:`\ell(z) = [1+z]_+^2` or :math:`[1+z]_+`. Because :math:`\ell(z) \ge 1` for
-    :math:`z \ge 0`, at most weight :math:`M` lies above :math:`t`: it is never below the
-    true quantile. In the dual, :math:`\psi(\beta) + \sum\beta/\theta` is
-    :math:`\frac{\sqrt M}{\theta} (\sum_j \beta_j^2/\omega_j)^{1/2}` for the square and
-    :math:`\frac{M}{\theta} \max_j \beta_j / \omega_j` for the hinge.
+class Rule(ABC):
+    """Which rows make the threshold, and how.
 
     Attributes
     ----------
-    loss : Loss
-        The surrogate.
-    slope : float
-        :math:`\theta`.
-    mass : float
-        :math:`M`, the weight that may lie above.
+    everything : bool
+        Whether all rows rank, instead of the negatives.
     """
 
-    loss: Loss
-    slope: float
-    mass: float
+    everything: bool
 
-    @property
-    def shift(self) -> float:
-        return 1.0 / self.slope
+    @abstractmethod
+    def threshold(self, positive_weight: float, negative_weight: float) -> Threshold:
+        """Return the threshold, given the weight of either class."""
 
-    @property
-    def price(self) -> float:
-        return self.mass ** (1.0 / self.loss.power) / self.slope
+    @abstractmethod
+    def cutoffs(self, solution: Solution | KernelSolution, problem: Any) -> Cutoffs:
+        """Read the cutoffs off a solution."""
 
-    @property
-    def near_weight(self) -> float:
-        return self.mass
+    @abstractmethod
+    def advice(self, row: int) -> str:
+        """Explain a zero model; `row` weighs most among those of the threshold."""
 
-    @property
-    def moment(self) -> str:
-        return "first" if self.loss.power == 1 else "second"
-
-    @property
-    def target(self) -> float:
-        return self.mass / self.slope**self.loss.power
-
-    def form(self, weight: np.ndarray) -> str:
-        return "norm" if self.loss.power == 2 else "priced"
-
-    def scaled(self, length: float) -> SurrogateQuantile:
-        return SurrogateQuantile(self.loss, self.slope * length, self.mass)
-
-    def interior(self, working: Candidates, capped: bool) -> RankedSide:
-        side = SquareQuantileSide if self.loss.power == 2 else HingeQuantileSide
-        return side(working, self.target, self.shift)
-
-    def first_rows(self, few: int, many: int, capped: bool) -> tuple[int, float]:
-        return max(few, many), 0.0  # a quantile counts many rows
-
-    def counting(self, scores: np.ndarray, t: float) -> np.ndarray:
-        return scores > t - self.shift
-
-    def lowest_counted(self, scores: np.ndarray, weight: np.ndarray, t: float) -> float:
-        return t - self.shift
-
-    def penalty(self, beta: np.ndarray, weight: np.ndarray) -> float:
-        if self.loss.power == 2:
-            norm = math.sqrt(float((beta / weight) @ beta))
-        else:
-            norm = float((beta / weight).max())
-        return self.price * norm - self.shift * float(beta.sum())
-
-    def level(self, beta: np.ndarray, weight: np.ndarray) -> float:
-        return float((beta / weight).max())
-
-    def restricted(self, share: float) -> SurrogateQuantile:
-        return SurrogateQuantile(self.loss, self.slope, self.mass * share)
-
-    def value(self, scores: np.ndarray, weight: np.ndarray) -> float:
-        """Return the threshold by Newton's method.
-
-        On ``u = t - 1/slope`` the equation is a norm of ``[s - u]_+``, convex and falling:
-        Newton's method from below only ever drops rows, and ends where those that are
-        left all count. `u` may lie below every score.
-        """
-        power, target = self.loss.power, self.target
-        # Distances from the top keep their digits where the scores share a large offset.
-        highest = int(np.argmax(scores))
-        top = float(scores[highest])
-        depth, w = top - scores, weight
-        d = (target / float(w[highest])) ** (1.0 / power)
-        while True:
-            counts = depth <= d
-            if not counts.all():
-                depth, w = depth[counts], w[counts]
-            a = float(w.sum())
-            mean = float(w @ depth) / a
-            if power == 1:
-                exact = following = mean + target / a
-            else:
-                spread = float(w @ (depth - mean) ** 2)
-                exact = mean + math.sqrt(max(target - spread, 0.0) / a)
-            if exact >= float(depth.max()):
-                return top - exact + self.shift
-            if power == 2:
-                square = a * (d - mean) ** 2 + spread
-                following = d - (square - math.sqrt(square * target)) / (a * (d - mean))
-            if not following < d:
-                return top - d + self.shift
-            d = following
-
-    def error(self, t: float, count: int, lowest: float, highest: float, excess: Excess) -> float:
-        r"""Bound the rounding error of the threshold `t` of `count` scores in a range.
-
-        Put into its equation, :math:`u = t - 1/\theta` misses the target by a share r. The
-        norm of ``[s - u]_+`` is convex in u and falls at least by its ratio to the largest
-        term, so u is off by at most ``r / (1 - r)`` times that term.
-        """
-        u = t - self.shift
-        room = UNIT * 4.0 * (abs(t) + self.shift + abs(highest))
-        farthest = max(highest - u, 0.0) + room
-        missed = abs(excess(u, self.loss.power) - self.target) / self.target + gamma(count)
-        # A few roundings of the scores' distances from u move it as far as they are.
-        return room + (missed / (1.0 - missed) * farthest if missed < 0.5 else math.inf)
-
-    def shares(self, scores: np.ndarray, weight: np.ndarray, t: float) -> np.ndarray:
-        above = scores - t + self.shift
-        part = weight * (np.maximum(above, 0.0) if self.loss.power == 2 else above >= 0.0)
-        return part / float(part.sum())
+    def _total(self, positive_weight: float, negative_weight: float) -> float:
+        return negative_weight + (positive_weight if self.everything else 0.0)
 
 
 def empirical_cut(

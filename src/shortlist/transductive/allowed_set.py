@@ -13,8 +13,7 @@ import numpy as np
 
 from ..certificate import Proof
 from ..rows.rounding import UNIT
-from .problem import BudgetedSVM
-from .solution import Solution
+from .problem import BudgetedSVM, Solution
 
 # Far more than a fit needs; only a numerical accident comes here.
 _PIVOTS_PER_ROW = 50
@@ -164,5 +163,9 @@ class AllowedSet:
 def thresholded(problem: BudgetedSVM, state: AllowedSet) -> Solution:
     """Return the plain SVM of `state` with its intercept lowered to the budget."""
     plain = state.solution()
-    allowed = problem.best(problem.split_scores(plain.w, plain.b)[1])
-    return problem.lowered(plain.w, plain.b, allowed)
+    return moved(problem, plain.w, plain.b)
+
+
+def moved(problem: BudgetedSVM, w: np.ndarray, b: float) -> Solution:
+    """Return the model with its intercept lowered to the budget."""
+    return problem.lowered(w, b, problem.best(problem.split_scores(w, b)[1]))

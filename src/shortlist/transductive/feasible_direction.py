@@ -26,8 +26,7 @@ from scipy.linalg import solve_triangular
 
 from ..certificate import Monitor
 from .allowed_set import AllowedSet, thresholded
-from .problem import BudgetedSVM
-from .solution import Solution
+from .problem import BudgetedSVM, Solution
 
 _BOUNDARY = 1e-6
 _KINK = 1e-8

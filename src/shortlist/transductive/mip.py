@@ -33,8 +33,7 @@ import numpy as np
 
 from ..certificate import Monitor, Proof, Status
 from .allowed_set import AllowedSet
-from .problem import BudgetedSVM
-from .solution import Solution
+from .problem import BudgetedSVM, Solution
 from .swap import search
 
 _INSTALL = (

@@ -17,16 +17,41 @@ top k precision", IJCAI 2016, equation (3).
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
 from .._core import ActiveSet
 from ..rows.operators import Rows
 from ..rows.rounding import UNIT, Reach, gamma
-from .solution import Solution
 
 # Sums of multipliers stay below 2 ** _BITS units of their grid.
 _BITS = 51
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A separating plane.
+
+    Attributes
+    ----------
+    w : ndarray
+        Weights of the features.
+    b : float
+        Intercept for rows less the centre: what `intercept` amounts to there.
+    intercept : float
+        Intercept for rows as they were given.
+    primal : float
+        Its objective.
+    error : float
+        Bound of the rounding error of `primal`.
+    """
+
+    w: np.ndarray
+    b: float
+    intercept: float
+    primal: float
+    error: float
 
 
 class BudgetedSVM:

@@ -25,8 +25,7 @@ import numpy as np
 
 from ..certificate import Monitor
 from .allowed_set import AllowedSet, thresholded
-from .problem import BudgetedSVM
-from .solution import Solution
+from .problem import BudgetedSVM, Solution
 
 _PEEL = 0.2
 _WORK_RATIO = 15.0

@@ -1,8 +1,7 @@
-r"""A surrogate quantile in the interior point.
+r"""A surrogate of a top quantile: rule, threshold, and its rows in the interior point.
 
-The threshold :math:`t` of :class:`~shortlist.top.thresholds.SurrogateQuantile` is
-the least with slacks :math:`\zeta` of bounded sum: with :math:`q = t - 1/\theta` and
-:math:`p = 1, 2` the power of the surrogate,
+The threshold :math:`t` of :class:`SurrogateQuantile` is the least with slacks :math:`\zeta` of
+bounded sum: with :math:`q = t - 1/\theta` and :math:`p = 1, 2` the power of the surrogate,
 
 .. math:: z_j = q + \zeta_j - w \cdot x_j \ge 0, \qquad
           v = M / \theta^p - \sum_j \omega_j \zeta_j^p \ge 0.
@@ -16,20 +15,204 @@ relaxation here too. The border is :math:`(t, m)`.
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .central_path import bent
-from .ranked_side import RankedEquations, RankedSide, Rest, SideStep, Sums, rest_of, shift_of
-from .slacks import Goals, Pair, PairStep, Steps
-from .top_mean_side import boxed_or_recalled
+from .._losses import Loss
+from ..rows.rounding import UNIT, gamma
+from .sides import (
+    Goals,
+    Pair,
+    PairStep,
+    RankedEquations,
+    RankedSide,
+    Rest,
+    SideStep,
+    Steps,
+    Sums,
+    bent,
+    boxed_or_recalled,
+    rest_of,
+    shift_of,
+)
+from .thresholds import Cutoffs, Excess, Rule, Threshold
 
 if TYPE_CHECKING:
+    from .kernel_problem import KernelSolution
+    from .problem import Solution
     from .sweeps import Candidates
+
+
+@dataclass(frozen=True)
+class TopRate(Rule):
+    """The surrogate of the top `tau` quantile."""
+
+    tau: float
+    theta: float
+    loss: Loss
+    C: float
+    cut_at_quantile: bool
+
+    def threshold(self, positive_weight: float, negative_weight: float) -> SurrogateQuantile:
+        """Return the surrogate."""
+        total = self._total(positive_weight, negative_weight)
+        return SurrogateQuantile(self.loss, float(self.theta), float(self.tau) * total)
+
+    def cutoffs(self, solution: Solution | KernelSolution, problem: Any) -> Cutoffs:
+        """Cut at the surrogate, or at the exact quantile of the training rows."""
+        t = quantile = float(solution.threshold)
+        scores = solution.ranked_scores(problem)
+        # No row of the zero model fits: all are tied.
+        if scores is not None:
+            quantile = scores.cut(problem.threshold.mass, t)
+        offset = quantile if self.cut_at_quantile else t
+        return Cutoffs(offset, {"threshold_": t, "quantile_": quantile})
+
+    def advice(self, row: int) -> str:
+        """Name what may help."""
+        return (
+            f"No direction pays at tau={self.tau!r}, C={self.C!r}: the row that weighs most "
+            f"against the positives is row {row}. A larger tau or C, a smaller theta, "
+            "scaled features or a kernel may help."
+        )
+
+
+@dataclass(frozen=True)
+class SurrogateQuantile(Threshold):
+    r"""Surrogate of a top quantile: the level that a convex loss may exceed in total.
+
+    The threshold :math:`t` solves
+
+    .. math:: \sum_j \omega_j \, \ell(\theta (s_j - t)) = M,
+
+    with :math:`\ell(z) = [1+z]_+^2` or :math:`[1+z]_+`. Because :math:`\ell(z) \ge 1` for
+    :math:`z \ge 0`, at most weight :math:`M` lies above :math:`t`: it is never below the
+    true quantile. In the dual, :math:`\psi(\beta) + \sum\beta/\theta` is
+    :math:`\frac{\sqrt M}{\theta} (\sum_j \beta_j^2/\omega_j)^{1/2}` for the square and
+    :math:`\frac{M}{\theta} \max_j \beta_j / \omega_j` for the hinge.
+
+    Attributes
+    ----------
+    loss : Loss
+        The surrogate.
+    slope : float
+        :math:`\theta`.
+    mass : float
+        :math:`M`, the weight that may lie above.
+    """
+
+    loss: Loss
+    slope: float
+    mass: float
+
+    @property
+    def shift(self) -> float:
+        return 1.0 / self.slope
+
+    @property
+    def price(self) -> float:
+        return self.mass ** (1.0 / self.loss.power) / self.slope
+
+    @property
+    def near_weight(self) -> float:
+        return self.mass
+
+    @property
+    def moment(self) -> str:
+        return "first" if self.loss.power == 1 else "second"
+
+    @property
+    def target(self) -> float:
+        return self.mass / self.slope**self.loss.power
+
+    def form(self, weight: np.ndarray) -> str:
+        return "norm" if self.loss.power == 2 else "priced"
+
+    def scaled(self, length: float) -> SurrogateQuantile:
+        return SurrogateQuantile(self.loss, self.slope * length, self.mass)
+
+    def interior(self, working: Candidates, capped: bool) -> RankedSide:
+        side = SquareQuantileSide if self.loss.power == 2 else HingeQuantileSide
+        return side(working, self.target, self.shift)
+
+    def first_rows(self, few: int, many: int, capped: bool) -> tuple[int, float]:
+        return max(few, many), 0.0  # a quantile counts many rows
+
+    def counting(self, scores: np.ndarray, t: float) -> np.ndarray:
+        return scores > t - self.shift
+
+    def lowest_counted(self, scores: np.ndarray, weight: np.ndarray, t: float) -> float:
+        return t - self.shift
+
+    def penalty(self, beta: np.ndarray, weight: np.ndarray) -> float:
+        if self.loss.power == 2:
+            norm = math.sqrt(float((beta / weight) @ beta))
+        else:
+            norm = float((beta / weight).max())
+        return self.price * norm - self.shift * float(beta.sum())
+
+    def level(self, beta: np.ndarray, weight: np.ndarray) -> float:
+        return float((beta / weight).max())
+
+    def restricted(self, share: float) -> SurrogateQuantile:
+        return SurrogateQuantile(self.loss, self.slope, self.mass * share)
+
+    def value(self, scores: np.ndarray, weight: np.ndarray) -> float:
+        """Return the threshold by Newton's method.
+
+        On ``u = t - 1/slope`` the equation is a norm of ``[s - u]_+``, convex and falling:
+        Newton's method from below only ever drops rows, and ends where those that are
+        left all count. `u` may lie below every score.
+        """
+        power, target = self.loss.power, self.target
+        # Distances from the top keep their digits where the scores share a large offset.
+        highest = int(np.argmax(scores))
+        top = float(scores[highest])
+        depth, w = top - scores, weight
+        d = (target / float(w[highest])) ** (1.0 / power)
+        while True:
+            counts = depth <= d
+            if not counts.all():
+                depth, w = depth[counts], w[counts]
+            a = float(w.sum())
+            mean = float(w @ depth) / a
+            if power == 1:
+                exact = following = mean + target / a
+            else:
+                spread = float(w @ (depth - mean) ** 2)
+                exact = mean + math.sqrt(max(target - spread, 0.0) / a)
+            if exact >= float(depth.max()):
+                return top - exact + self.shift
+            if power == 2:
+                square = a * (d - mean) ** 2 + spread
+                following = d - (square - math.sqrt(square * target)) / (a * (d - mean))
+            if not following < d:
+                return top - d + self.shift
+            d = following
+
+    def error(self, t: float, count: int, lowest: float, highest: float, excess: Excess) -> float:
+        r"""Bound the rounding error of the threshold `t` of `count` scores in a range.
+
+        Put into its equation, :math:`u = t - 1/\theta` misses the target by a share r. The
+        norm of ``[s - u]_+`` is convex in u and falls at least by its ratio to the largest
+        term, so u is off by at most ``r / (1 - r)`` times that term.
+        """
+        u = t - self.shift
+        room = UNIT * 4.0 * (abs(t) + self.shift + abs(highest))
+        farthest = max(highest - u, 0.0) + room
+        missed = abs(excess(u, self.loss.power) - self.target) / self.target + gamma(count)
+        # A few roundings of the scores' distances from u move it as far as they are.
+        return room + (missed / (1.0 - missed) * farthest if missed < 0.5 else math.inf)
+
+    def shares(self, scores: np.ndarray, weight: np.ndarray, t: float) -> np.ndarray:
+        above = scores - t + self.shift
+        part = weight * (np.maximum(above, 0.0) if self.loss.power == 2 else above >= 0.0)
+        return part / float(part.sum())
 
 
 @dataclass(frozen=True)

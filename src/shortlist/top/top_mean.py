@@ -1,4 +1,4 @@
-r"""The mean of the highest scores in the interior point.
+r"""The mean of the highest scores: rule, threshold, and its rows in the interior point.
 
 .. math:: z_j = q + \zeta_j - w \cdot x_j \ge 0, \qquad
           t = q + \sum_j \pi_j \zeta_j, \; \zeta \ge 0
@@ -11,16 +11,146 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from .central_path import boxed, crossing, recalled
-from .ranked_side import RankedEquations, RankedSide, Rest, SideStep, Sums, rest_of, shift_of
-from .slacks import Goals, Pair, PairStep
+from .._checks import top_count
+from ..rows.rounding import gamma
+from .sides import (
+    Goals,
+    Pair,
+    PairStep,
+    RankedEquations,
+    RankedSide,
+    Rest,
+    SideStep,
+    Sums,
+    boxed,
+    boxed_or_recalled,
+    crossing,
+    rest_of,
+    shift_of,
+)
+from .thresholds import Cutoffs, Excess, Rule, Threshold
 
 if TYPE_CHECKING:
+    from .kernel_problem import KernelSolution
+    from .problem import Solution
     from .sweeps import Candidates
+
+# Added to the threshold, relative to the largest score: the negatives that define it
+# stay on its lower side however their scores are summed up.
+_ON_THRESHOLD = 1e-10
+
+
+@dataclass(frozen=True)
+class HighestRows(Rule):
+    """The mean of the `k` highest rows."""
+
+    k: int | float
+
+    def threshold(self, positive_weight: float, negative_weight: float) -> TopMean:
+        """Return the mean of the highest."""
+        what = "rows" if self.everything else "negatives"
+        total = self._total(positive_weight, negative_weight)
+        return TopMean(top_count(self.k, np.array([total]), what))
+
+    def cutoffs(self, solution: Solution | KernelSolution, problem: Any) -> Cutoffs:
+        """Cut just above the threshold."""
+        t = solution.threshold + _ON_THRESHOLD * solution.score_scale
+        return Cutoffs(t, {"threshold_": t})
+
+    def advice(self, row: int) -> str:
+        """Name the row that is too high."""
+        rows, row_name = ("rows", "row") if self.everything else ("negatives", "negative")
+        return (
+            f"With k={self.k!r} the positives' mean lies among the highest {rows}. "
+            f"The {row_name} that weighs most is row {row}: is it mislabelled? A larger k "
+            f"(for example k=0.05, a fraction of the {rows}) or PatMat is robust to "
+            "such rows."
+        )
+
+
+@dataclass(frozen=True)
+class TopMean(Threshold):
+    r"""Mean of the `k` highest scores, rows counted by their weight.
+
+    .. math:: T(s) = \max \{ p \cdot s : 0 \le p_j \le \omega_j / k, \; \textstyle\sum p = 1 \}
+
+    Attributes
+    ----------
+    k : float
+        How many rows, counted by weight.
+    """
+
+    k: float
+    shift: ClassVar[float] = 0.0
+    price: ClassVar[float] = 0.0
+    moment: ClassVar[str] = "weight"
+
+    @property
+    def near_weight(self) -> float:
+        return 2.0 * self.k
+
+    @property
+    def target(self) -> float:
+        return self.k
+
+    def form(self, weight: np.ndarray) -> str:
+        return "open" if self.caps(weight) is None else "tied"
+
+    def penalty(self, beta: np.ndarray, weight: np.ndarray) -> float:
+        return 0.0
+
+    def level(self, beta: np.ndarray, weight: np.ndarray) -> float:
+        return float(beta.sum()) / self.k
+
+    def restricted(self, share: float) -> TopMean:
+        return TopMean(self.k * share)
+
+    def scaled(self, length: float) -> TopMean:
+        return self
+
+    def interior(self, working: Candidates, capped: bool) -> RankedSide:
+        return top_mean_side(working, self.k, capped)
+
+    def first_rows(self, few: int, many: int, capped: bool) -> tuple[int, float]:
+        return few, 2.0 * self.k if capped else 0.0
+
+    def projectable(self) -> bool:
+        return True
+
+    def lowest_counted(self, scores: np.ndarray, weight: np.ndarray, t: float) -> float:
+        order = np.argsort(-scores, kind="stable")
+        # Rounding of the sum of weights must not leave out the last row.
+        last = int(np.searchsorted(np.cumsum(weight[order]), self.k * (1.0 + 1e-9)))
+        return float(scores[order[min(last, len(order) - 1)]])
+
+    def kept(self, capped: bool) -> float:
+        return self.k if capped else 0.0
+
+    def caps(self, weight: np.ndarray) -> np.ndarray | None:
+        """Largest share of each row, None for the plain maximum.
+
+        Caps that cannot bind because every weight is large are kept: a row of weight 2
+        must be treated as the row twice.
+        """
+        return None if self.k <= min(1.0, float(weight.min())) else weight / self.k
+
+    def value(self, scores: np.ndarray, weight: np.ndarray) -> float:
+        if self.caps(weight) is None:
+            return float(scores.max())
+        if np.ptp(weight) == 0.0 and (count := self.k / weight[0]) == int(count):
+            count = int(count)
+            return float(np.partition(scores, len(scores) - count)[-count:].mean())
+        order = np.argsort(-scores, kind="stable")
+        share = np.clip(self.k - (np.cumsum(weight[order]) - weight[order]), 0.0, weight[order])
+        return float(share @ scores[order]) / float(share.sum())
+
+    def error(self, t: float, count: int, lowest: float, highest: float, excess: Excess) -> float:
+        # Both the sums and the shares at their end are off by the roundings of a sum.
+        return 3.0 * gamma(count) * max(abs(lowest), abs(highest))
 
 
 class HighestSide(RankedSide):
@@ -191,16 +321,6 @@ class TopMeanSide(RankedSide):
             "eta_zeta": PairStep(d_eta, d_zeta),
         }
         return SideStep(dt, dq, dS, pairs)
-
-
-def boxed_or_recalled(
-    side: RankedSide, most: np.ndarray, total: float, mu: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return multipliers between zero and `most` at the side's q, and what is left to `most`."""
-    margin, target = side.q - side.scores, mu * side.even
-    if side.known is None:
-        return boxed(margin, most, target)
-    return recalled(side.known * total, margin, most, target, mu / total)
 
 
 def top_mean_side(working: Candidates, k: float, capped: bool) -> RankedSide:

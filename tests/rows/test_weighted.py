@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from shortlist.rows import duplicates
-from shortlist.rows.duplicates import distinct
+from shortlist.rows import weighted
+from shortlist.rows.weighted import distinct
 
 
 @pytest.mark.parametrize("by_digest", [True, False])
@@ -24,7 +24,7 @@ def test_distinct(by_digest, seed, sparse_rows, dtype):
         X = stored.toarray()
     with pytest.MonkeyPatch.context() as patch:
         if not by_digest:  # every pair of rows collides
-            patch.setattr(duplicates, "_factors", lambda n: np.zeros(n, dtype=np.uint64))
+            patch.setattr(weighted, "_factors", lambda n: np.zeros(n, dtype=np.uint64))
         first, group = distinct(stored, rows)
         backwards = distinct(stored, rows[::-1])[0]
     expected = {}

@@ -1,0 +1,412 @@
+r"""Both sides of the interior point: the rows with a loss and those of the threshold.
+
+Every constraint of a row has a slack and a multiplier, a *pair* whose product goes to zero.
+On the central path every product has a known value :math:`\mu`; for a fixed model the
+multiplier of one row is then the root of a quadratic (:func:`bent`, :func:`boxed`).
+
+**Rows with a loss.** :math:`\alpha_i y_i = 0` with :math:`y_i = w \cdot x_i - t - 1 + \xi_i`.
+The slack of the squared hinge is a function of its multiplier, :math:`\xi_i = r\alpha_i / c_i`;
+that of the hinge has one of its own, :math:`\gamma_i \xi_i = 0` with
+:math:`\gamma_i = c_i - \alpha_i`.
+
+**Rows of the threshold.** :math:`z_j = q + \zeta_j - w \cdot x_j \ge 0` with multipliers
+:math:`\beta_j`; what :math:`q` and :math:`\zeta` have to do with the threshold is its own
+business, and :class:`RankedSide` lists what it must tell. A Newton step changes the model and
+a few numbers, the *border*: the threshold first, then those of the side.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from scipy.optimize import brentq
+
+from .._losses import Loss
+from ..rows.operators import Rows
+
+if TYPE_CHECKING:
+    from .sweeps import Candidates
+
+
+@dataclass(frozen=True)
+class PairStep:
+    """Changes of both sides of a pair."""
+
+    da: np.ndarray
+    db: np.ndarray
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two positive vectors whose product goes to zero.
+
+    Attributes
+    ----------
+    a, b : ndarray
+        Multipliers and slacks.
+    weight : ndarray
+        Share of every product in mu.
+    reach : float
+        How much of `a` one step may take away.
+    """
+
+    a: np.ndarray
+    b: np.ndarray
+    weight: np.ndarray
+    reach: float = 1.0
+
+    def length(self, step: PairStep) -> float:
+        """Longest step that keeps both sides non-negative."""
+        fall = float((step.da / self.a).min()) / self.reach
+        worst = min(fall, float((step.db / self.b).min()))
+        return np.inf if worst >= 0.0 else -1.0 / worst
+
+    def product(self) -> float:
+        """Sum of the products."""
+        return float(self.a @ self.b)
+
+    def product_after(self, step: PairStep, length: float) -> float:
+        """Sum of the products after a step."""
+        return float((self.a + length * step.da) @ (self.b + length * step.db))
+
+    def moved(self, step: PairStep, length: float) -> Pair:
+        """Return the pair after a step."""
+        a, b = self.a + length * step.da, self.b + length * step.db
+        return Pair(a, b, self.weight, self.reach)
+
+    def centred(self, a: np.ndarray, mu: float) -> Pair:
+        """Return these multipliers with the slacks that make every product mu."""
+        return Pair(a, mu * self.weight / a, self.weight, self.reach)
+
+    def grown(self, a: np.ndarray, b: np.ndarray, weight: np.ndarray) -> Pair:
+        """Return the pair with more rows; `weight` is that of all."""
+        return Pair(np.concatenate([self.a, a]), np.concatenate([self.b, b]), weight, self.reach)
+
+    def target(self, mu: float) -> np.ndarray:
+        """Return the change wanted of each product."""
+        return mu * self.weight - self.a * self.b
+
+
+Pairs = dict[str, Pair]
+Steps = dict[str, PairStep]
+Goals = dict[str, np.ndarray]  # changes wanted of the products, by the name of their pair
+
+
+def goals(pairs: Pairs, mu: float, last: Steps | None = None, second_order: float = 0.0) -> Goals:
+    """Return the change wanted of every product, less a share of the last step squared."""
+    wanted = {name: pair.target(mu) for name, pair in pairs.items()}
+    if last is not None and second_order:
+        for name, step in last.items():
+            wanted[name] -= second_order * (step.da * step.db)
+    return wanted
+
+
+def bent(margin: np.ndarray, curvature: np.ndarray, mu: np.ndarray) -> np.ndarray:
+    """Return x > 0 with ``mu / x = margin + curvature * x``."""
+    root = np.sqrt(margin * margin + 4.0 * curvature * mu)
+    ahead = margin >= 0.0
+    return np.where(ahead, 2.0 * mu, root - margin) / np.where(
+        ahead, np.abs(margin) + root, 2.0 * curvature
+    )
+
+
+def boxed(margin: np.ndarray, cap: np.ndarray, mu: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return x in (0, cap) with ``mu / x - mu / (cap - x) = margin``, and ``cap - x``."""
+    pull = np.abs(margin) * cap
+    smaller = 2.0 * mu * cap / (pull + 2.0 * mu + np.hypot(pull, 2.0 * mu))
+    ahead = margin >= 0.0
+    return np.where(ahead, smaller, cap - smaller), np.where(ahead, cap - smaller, smaller)
+
+
+def recalled(
+    x: np.ndarray, margin: np.ndarray, cap: np.ndarray, mu: np.ndarray, reach: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return known multipliers, moved to where margins known within `reach` have them.
+
+    At a margin of zero any multiplier is right; the scores do not tell it.
+    """
+    least, most_rest = boxed(margin + reach, cap, mu)
+    most, least_rest = boxed(margin - reach, cap, mu)
+    return np.clip(x, least, most), np.clip(cap - x, least_rest, most_rest)
+
+
+def crossing(function: Callable[[float], float], low: float, high: float) -> float:
+    """Return where a decreasing function is zero; the ends are moved until they enclose it."""
+    width = max(high - low, 1e-300)
+    while function(low) < 0.0:
+        low, width = low - width, 2.0 * width
+    while function(high) > 0.0:
+        high, width = high + width, 2.0 * width
+    tiny = max(1e-14 * max(abs(low), abs(high)), 1e-300)
+    return float(brentq(function, low, high, xtol=tiny, rtol=1e-14, maxiter=200, disp=False))
+
+
+@dataclass(frozen=True)
+class PositiveEquations:
+    """Weights of the rows in the Newton system, and residuals of their equations."""
+
+    E: np.ndarray
+    residual: np.ndarray
+
+
+class PositiveSide:
+    """Multipliers and slacks of the rows with a loss.
+
+    Parameters
+    ----------
+    rows : Rows
+        The rows.
+    scores, c, weight : ndarray
+        Their scores, the weights of their losses, and their multiplicities.
+    loss : Loss
+        The loss.
+    """
+
+    def __init__(
+        self, rows: Rows, scores: np.ndarray, c: np.ndarray, weight: np.ndarray, loss: Loss
+    ) -> None:
+        self.rows = rows
+        self.scores = scores
+        self.c = c
+        self.ridge = loss.ridge / c
+        self.bounded = loss.bounded
+        self.even = weight / float(weight.sum())
+        self.known: np.ndarray | None = None  # multipliers of an earlier fit, in units of c
+        self.pairs: Pairs = {}
+
+    @property
+    def alpha(self) -> np.ndarray:
+        """The multipliers."""
+        return self.pairs["alpha_y"].a
+
+    @property
+    def _xi(self) -> np.ndarray:
+        return self.pairs["gamma_xi"].b if self.bounded else self.ridge * self.alpha
+
+    def start(self, t: float) -> None:
+        """Choose multipliers for a model of which nothing is known."""
+        violation = 1.0 + t - self.scores
+        xi = np.maximum(violation, 0.3)
+        alpha = 0.5 * self.c if self.bounded else 2.0 * self.c * xi
+        self.pairs = {"alpha_y": Pair(alpha, np.maximum(xi - violation, 0.3), self.even)}
+        if self.bounded:
+            self.pairs["gamma_xi"] = Pair(self.c - alpha, xi, self.even)
+
+    def centre(self, t: float, mu: float) -> None:
+        """Set multipliers and slacks so that every product is mu times its weight."""
+        c, target = self.c, mu * self.even
+        margin = self.scores - t - 1.0
+        if self.bounded:
+            alpha, gamma = boxed(margin, c, target)
+            if self.known is not None:
+                typical = mu / float(c.sum())
+                alpha, gamma = recalled(self.known * c, margin, c, target, typical)
+            self.pairs["gamma_xi"] = self.pairs["gamma_xi"].centred(gamma, mu)
+        else:
+            alpha = bent(margin, self.ridge, target)
+        self.pairs["alpha_y"] = self.pairs["alpha_y"].centred(alpha, mu)
+
+    def linearise(self, t: float) -> PositiveEquations:
+        """Return what the Newton system needs."""
+        ay = self.pairs["alpha_y"]
+        per_alpha = ay.b / ay.a + self.ridge
+        if self.bounded:
+            gx = self.pairs["gamma_xi"]
+            per_alpha += gx.b / gx.a
+        return PositiveEquations(1.0 / per_alpha, self.scores - t - 1.0 + self._xi - ay.b)
+
+    def rest(self, part: PositiveEquations, goal: Goals) -> np.ndarray:
+        """Return what moves alpha apart from the scores and the threshold."""
+        e = goal["alpha_y"] / self.alpha - part.residual
+        if self.bounded:
+            e -= goal["gamma_xi"] / self.pairs["gamma_xi"].a
+        return e
+
+    def step(
+        self, part: PositiveEquations, goal: Goals, e: np.ndarray, dt: float, ds: np.ndarray
+    ) -> Steps:
+        """Return the changes, given those of the threshold and of the scores."""
+        da = part.E * (dt - ds + e)
+        steps, dxi = {}, self.ridge * da
+        if self.bounded:
+            gx = self.pairs["gamma_xi"]
+            dxi = (goal["gamma_xi"] + gx.b * da) / gx.a
+            steps["gamma_xi"] = PairStep(-da, dxi)
+        return {"alpha_y": PairStep(da, ds - dt + dxi + part.residual), **steps}
+
+
+@dataclass(frozen=True)
+class RankedEquations:
+    """What the Newton system needs of a side, at one point.
+
+    Attributes
+    ----------
+    D : ndarray
+        Weights of the rows.
+    residual : ndarray
+        Of their constraints.
+    border : tuple of ndarray
+        Coefficients of the rows in the border's columns.
+    corner : ndarray
+        The border's own matrix, without the model and without the positives.
+    own : object
+        What the side remembers of the point.
+    """
+
+    D: np.ndarray
+    residual: np.ndarray
+    border: tuple[np.ndarray, ...]
+    corner: np.ndarray
+    own: Any = None
+
+
+@dataclass(frozen=True)
+class Rest:
+    """What moves the multipliers apart from scores and border, and the slacks."""
+
+    f: np.ndarray
+    Df: np.ndarray
+    shift: np.ndarray
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Totals of the multipliers that a step must bring together."""
+
+    alpha: float
+    moved_alpha: float
+    target: float
+
+
+@dataclass(frozen=True)
+class SideStep:
+    """Changes of the threshold, of q, of the total (None: it follows alpha), of the pairs."""
+
+    dt: float
+    dq: float
+    d_total: float | None
+    pairs: Steps
+
+
+class RankedSide(ABC):
+    """Multipliers and slacks of the rows of the threshold in the working set.
+
+    Parameters
+    ----------
+    working : Candidates
+        The rows to start with.
+    """
+
+    # Whether q moves with the threshold: then they share a column of the border.
+    joined: ClassVar[bool] = True
+    # Signs of the model's part in the equations of the border.
+    signs: ClassVar[np.ndarray] = np.array([-1.0])
+    # How much of a good model's gap lies in the products, not in the model.
+    settled_share: float = 1.0
+
+    def __init__(self, working: Candidates) -> None:
+        self.position = working.position
+        self.scores = working.scores
+        self.weight = working.weight
+        self.rows = working.rows
+        self.known: np.ndarray | None = None  # shares of an earlier fit
+        self.pairs: Pairs = {}
+        self.q = 0.0
+        self._weigh()
+
+    def _weigh(self) -> None:
+        self.even = self.weight / float(self.weight.sum())
+
+    @property
+    def whole(self) -> bool:
+        """Whether every row stands for itself."""
+        return len(self.position) == len(self.scores)
+
+    @property
+    def beta(self) -> np.ndarray:
+        """The multipliers."""
+        return self.pairs["beta_z"].a
+
+    @property
+    def cap(self) -> np.ndarray | None:
+        """Largest shares of the rows, None where there are none."""
+        return None
+
+    def feasible(
+        self, beta: np.ndarray, model: np.ndarray, total: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return multipliers of sum `total` and their model, moved into the feasible set."""
+        return beta, model
+
+    def add(self, new: Candidates) -> np.ndarray:
+        """Take rows in; return their shares of the weight. Their pairs are the caller's."""
+        self.position = np.concatenate([self.position, new.position])
+        self.scores = np.concatenate([self.scores, new.scores])
+        self.weight = np.concatenate([self.weight, new.weight])
+        self.rows = self.rows.stack(new.rows)
+        if self.known is not None:
+            self.known = np.concatenate([self.known, np.zeros(len(new.scores))])
+        self._weigh()
+        return self.even[-len(new.scores) :]
+
+    def _grow(self, name: str, a: np.ndarray, b: np.ndarray) -> None:
+        self.pairs[name] = self.pairs[name].grown(a, b, self.even)
+
+    def _excess(self, new: Candidates) -> float:
+        """How far new rows lie above q, at least a little."""
+        return max(float((new.scores - self.q).max()), 1e-12 * max(1.0, abs(self.q)))
+
+    @abstractmethod
+    def start(self, t: float, total: float, slack: Callable[[], float]) -> None:
+        """Choose multipliers of sum `total`, and slacks about as large as `slack`."""
+
+    @abstractmethod
+    def centre(self, t: float, total: float, mu: float) -> float:
+        """Make every product mu times its weight; return the threshold that goes with it."""
+
+    @abstractmethod
+    def extend(self, new: Candidates, total: float, mu: float) -> None:
+        """Take rows in."""
+
+    @abstractmethod
+    def linearise(self, t: float, total: float) -> RankedEquations:
+        """Return what the Newton system needs."""
+
+    @abstractmethod
+    def rest(self, part: RankedEquations, goal: Goals) -> Rest:
+        """Return what the goals ask of the rows."""
+
+    @abstractmethod
+    def right(self, part: RankedEquations, rest: Rest, sums: Sums, goal: Goals) -> np.ndarray:
+        """Return the right-hand sides of the border's equations, without the model."""
+
+    @abstractmethod
+    def step(
+        self, part: RankedEquations, rest: Rest, border: np.ndarray, ds: np.ndarray, goal: Goals
+    ) -> SideStep:
+        """Return the changes, given those of the border and of the scores."""
+
+
+def rest_of(side: RankedSide, part: RankedEquations, goal: Goals, shift: np.ndarray) -> Rest:
+    """Return what the goals ask of rows whose slacks move by `shift` on their own."""
+    f = goal["beta_z"] / side.beta - part.residual - shift
+    return Rest(f, part.D * f, shift)
+
+
+def shift_of(pair: Pair, goal: np.ndarray, residual: np.ndarray) -> np.ndarray:
+    """Return how slacks move that have a multiplier of their own."""
+    return (goal - pair.b * residual) / pair.a
+
+
+def boxed_or_recalled(
+    side: RankedSide, most: np.ndarray, total: float, mu: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return multipliers between zero and `most` at the side's q, and what is left to `most`."""
+    margin, target = side.q - side.scores, mu * side.even
+    if side.known is None:
+        return boxed(margin, most, target)
+    return recalled(side.known * total, margin, most, target, mu / total)

@@ -15,8 +15,8 @@ from shortlist import PatMat, TopPush
 from .nasty import KINDS, Nasty, check_certificate, make
 from .top_kernel_problems import (
     check_kernel,
-    exact_kernel,
     kernel_objective,
+    matrix,
     random_problem,
     suited,
 )
@@ -98,7 +98,7 @@ def test_float32_rows_with_a_mean(options, loss):
     for k in (1, 0.1):
         model = TopPush(k, loss=loss, tol=1e-3, **options).fit(X, y)
         assert model.certificate_.status == "converged"
-        K = exact_kernel(model, data)
+        K = matrix(model, data)
         check_certificate(model.certificate_, kernel_objective(model, data, K))
 
 

@@ -9,6 +9,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from shortlist import PatMat, RankSVM, TopKSVC, TopPush, TransductiveTopK
 
+from .grid import Combination, run
+
 RNG = np.random.default_rng(0)
 X = np.round(RNG.normal(size=(40, 4)) * (RNG.random((40, 4)) < 0.6), 1)
 Y = (X[:, 0] + RNG.normal(size=40) > 0.5).astype(int)
@@ -63,6 +65,12 @@ def test_a_narrow_matrix_that_needs_wide_sums():
         model = TopPush(1, kernel="precomputed", C=1e4, tol=1e-9, solver=solver, max_iter=20_000)
         model.fit(K, Y)
         assert model.certificate_.gap >= 0.0
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_narrow_sums_beyond_float64():
+    """Float32 rows of a polynomial kernel that grows fast: once a division by zero."""
+    run(Combination("PatMat", "poly", "smo", "dense", "float32"), "offset 10000", "callback", ".")
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -216,10 +216,10 @@ class KernelProver:
         """Rows that may have a loss or count for the threshold, given the errors."""
         terms, weight = self.terms, self.terms.ranked_weight
         near = np.zeros(len(scores), dtype=bool)
-        if not np.isfinite(error).all():
+        low, high = scores - error, scores + error
+        if not np.isfinite(low).all() or not np.isfinite(high).all():
             near[terms.positive] = near[terms.ranked] = True
             return near
-        low, high = scores - error, scores + error
         lowest = low[terms.ranked]
         t = terms.threshold.value(lowest, weight)
         reach = terms.threshold.lowest_counted(lowest, weight, t)

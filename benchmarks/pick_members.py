@@ -1,120 +1,184 @@
 """Every contestant of `pick`, fitted once per split of every set, its scores kept on disk.
 
-    python -m benchmarks.pick_members --splits 10
+    python -m benchmarks.pick_members --splits 10 --tried 1 --whole 2 --store FOLDER
 
 What is combined, and how, is then judged from the scores (:mod:`benchmarks.pick`): leaving a
-contestant out costs nothing. One file a split; a rerun goes on where it ended.
+contestant out, or another head, costs nothing. The first split of all sets comes first, then
+the second; a rerun goes on where it ended. ``--tried`` adds what is not, or no longer, among
+the contestants, ``--whole`` runs `pick` itself with little effort.
+
+One file a contestant: ``held_out``, its scores of the folds it did not see; ``listed``, those
+of the list by the model of the whole history; ``bagged``, the mean over the models of the
+folds, with ``--tried`` only; ``cost``, CPU seconds of the folds and of the whole.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import time
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.metrics import average_precision_score
+from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import QuantileTransformer, SplineTransformer
+from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from benchmarks.pick_sets import SETS, PickSet
-from shortlist._scores import positive_scores
+from shortlist import pick
 from shortlist.picking.models import FAMILIES, Model, Task, _grid, kind_of
+from shortlist.stacking.heads import member_scores
+from shortlist.top.estimators import PatMat
 
 STORE = Path("build/pick")
 FOLDS = 5
+# Jobs from beginning to end, of which there are no held-out scores.
+WHOLE = "whole job: "
 
 
-def pool(X: object, n_rows: int, seed: int) -> list[Model]:
-    """Return all contestants of the normal effort."""
-    is_sparse = sparse.issparse(X)
-    task = Task(0.05, n_rows, is_sparse, kind_of(X), "normal", seed)
-    found = []
+def task_of(X: object, n_rows: int, seed: int) -> Task:
+    return Task(0.05, n_rows, sparse.issparse(X), kind_of(X), "normal", seed)
+
+
+def pool(task: Task) -> Iterator[Model]:
+    """Yield the contestants of the normal effort."""
     for family, (_, reason) in FAMILIES.items():
-        if reason(task) is None:
-            found += _grid(family, task)
-    return found
+        if reason(task) is None and family != "gradient boosting":
+            yield from _grid(family, task)
 
 
-def run(one: PickSet, seed: int, path: Path) -> None:
+def tried(task: Task) -> Iterator[Model]:
+    """Yield what was measured and is not among the contestants."""
+    from lightgbm import LGBMClassifier
+
+    light = {"n_jobs": 1, "verbose": -1, "random_state": task.seed}
+    found: list[tuple[str, object]] = []
+    for name, params in (
+        ("random splits", {"extra_trees": True, "num_leaves": 15, "n_estimators": 300,
+                           "learning_rate": 0.05, "min_child_samples": 5,
+                           "colsample_bytree": 0.5}),
+        ("slow", {"num_leaves": 8, "n_estimators": 400, "learning_rate": 0.02,
+                  "min_child_samples": 10, "reg_lambda": 5.0, "colsample_bytree": 0.3,
+                  "subsample": 0.7, "subsample_freq": 1}),
+    ):  # fmt: skip
+        one = LGBMClassifier(**params, **light)
+        found.append((f"boosting, {name}", one))
+    if not task.sparse:
+        normal = QuantileTransformer(n_quantiles=100, output_distribution="normal")
+        splines = SplineTransformer(5, knots="quantile")
+        for name, steps in (
+            ("splines C=0.1", (splines, LogisticRegression(C=0.1, max_iter=300))),
+            ("normal SVC C=1", (normal, SVC(class_weight="balanced"))),
+            ("normal PatMat rbf C=10", (normal, PatMat(task.tau, C=10.0, kernel="rbf"))),
+            ("normal naive Bayes", (normal, GaussianNB())),
+            ("normal QDA", (normal, QuadraticDiscriminantAnalysis(reg_param=0.1))),
+        ):
+            one = task.scaled(make_pipeline(*steps))
+            found.append((name, one))
+    for name, estimator in found:
+        yield Model(f"tried {name}", "tried", estimator, estimator)
+
+
+def file_of(folder: Path, name: str) -> Path:
+    return folder / (re.sub(r"[^\w=.]+", "_", name).strip("_") + ".npz")
+
+
+def run(one: PickSet, seed: int, folder: Path, with_tried: bool) -> float:
+    """Fit what is missing of a split; return the CPU seconds."""
     X, y, X_list, y_list = one.deal(seed)
-    folds = list(StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(y, y))
     fold = np.empty(len(y), dtype=np.int8)
+    folds = list(StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(y, y))
     for number, (_, test) in enumerate(folds):
         fold[test] = number
-    kept: dict[str, np.ndarray] = {"y": y, "y_list": y_list, "fold": fold}
-    names, held_out, listed, cost = [], [], [], []
-    models = pool(X, len(y), seed)
-    grown = {}
+    folder.mkdir(parents=True, exist_ok=True)
+    if not (folder / "labels.npz").exists():
+        np.savez_compressed(folder / "labels.npz", y=y, y_list=y_list, fold=fold)
+    task = task_of(X, len(y), seed)
+    models = [*pool(task), *(tried(task) if with_tried else ())]
+    start = time.process_time()
     for model in models:
-        start = time.process_time()
-        scores = np.empty(len(y))
+        path = file_of(folder, model.name)
+        if path.exists():
+            continue
+        began = time.process_time()
+        held_out, bagged = np.empty(len(y)), np.zeros(len(y_list))
         try:
             for train, test in folds:
                 fitted = clone(model.estimator).fit(X[train], y[train].astype(int))
-                scores[test] = scored(fitted, X[test])
+                held_out[test] = member_scores(fitted, X[test], 1)
+                if with_tried:
+                    bagged += member_scores(fitted, X_list, 1) / FOLDS
             middle = time.process_time()
             fitted = clone(model.final).fit(X, y.astype(int))
-            seconds = (middle - start, time.process_time() - middle)
-            on_list = scored(fitted, X_list)
+            cost = (middle - began, time.process_time() - middle)
+            listed = member_scores(fitted, X_list, 1)
         except Exception as error:
             print(f"{one.name} {seed} {model.name}: {error!r}", flush=True)
             continue
-        if model.family == "random forest":
-            grown[model.name] = fitted
-        names.append(model.name)
-        held_out.append(scores)
-        listed.append(on_list)
-        cost.append(seconds)
-    # The forest to beat: the better leaf by average precision in the folds, 500 trees.
-    forests = [i for i, name in enumerate(names) if name.startswith("random forest")]
-    best = max(forests, key=lambda i: average_precision_score(y, held_out[i]))
-    fitted = grown[names[best]].set_params(n_estimators=500, warm_start=True)
-    fitted.fit(X, y.astype(int))
-    kept["forest"] = scored(fitted, X_list).astype(np.float32)
-    kept |= {
-        "names": np.array(names),
-        "held_out": np.array(held_out, dtype=np.float32),
-        "listed": np.array(listed, dtype=np.float32),
-        "cost": np.array(cost),
-    }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_suffix(".part.npz")
-    np.savez_compressed(part, **kept)
+        keep(
+            path,
+            name=model.name,
+            family=model.family,
+            held_out=held_out.astype(np.float32),
+            listed=listed.astype(np.float32),
+            bagged=bagged.astype(np.float32),
+            cost=np.array(cost),
+        )
+    (folder / "done").touch()
+    return time.process_time() - start
+
+
+def run_whole(one: PickSet, seed: int, folder: Path) -> None:
+    """Run `pick` itself, with little effort."""
+    name = f"{WHOLE}pick, quick"
+    path = file_of(folder, name)
+    if not path.exists():
+        X, y, X_list, _ = one.deal(seed)
+        found = pick(X, y, X_list, 0.05, effort="quick", random_state=seed)
+        keep(path, name=name, family="whole job", listed=found.scores.astype(np.float32))
+
+
+def keep(path: Path, **arrays: Any) -> None:
+    """Write a file that is there whole or not at all."""
+    part = path.with_suffix(".part")
+    with part.open("wb") as file:
+        np.savez_compressed(file, **arrays)
     part.rename(path)
-
-
-def scored(fitted: object, X: object) -> np.ndarray:
-    return positive_scores(fitted, X, 1)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--splits", type=int, default=10)
     parser.add_argument("--sets", nargs="*")
-    parser.add_argument("--part", type=int, nargs=2, default=(0, 1), help="this one of so many")
+    parser.add_argument("--tried", type=int, default=0, help="splits of what is no contestant")
+    parser.add_argument("--whole", type=int, default=0, help="splits of the quick effort")
     parser.add_argument("--store", type=Path, default=STORE)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    part, parts = arguments.part
     with threadpool_limits(1):
         for seed in range(arguments.splits):
-            for position, one in enumerate(SETS):
-                path = arguments.store / f"{one.name.replace(' ', '_')}-{seed}.npz"
-                if (arguments.sets and one.name not in arguments.sets) or path.exists():
+            for one in SETS:
+                if arguments.sets and one.name not in arguments.sets:
                     continue
-                if (position + seed) % parts != part:
-                    continue
-                start = time.process_time()
+                folder = arguments.store / one.name.replace(" ", "_") / str(seed)
                 try:
-                    run(one, seed, path)
+                    seconds = run(one, seed, folder, seed < arguments.tried)
+                    if seed < arguments.whole:
+                        run_whole(one, seed, folder)
                 except (FileNotFoundError, ImportError, AssertionError) as error:
                     print(f"{one.name}: skipped, {error!r}", flush=True)
                     continue
-                print(f"{one.name} {seed}: {time.process_time() - start:.0f} s", flush=True)
+                print(f"{one.name} {seed}: {seconds:.0f} s", flush=True)
 
 
 if __name__ == "__main__":

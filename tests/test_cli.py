@@ -2,10 +2,12 @@
 
 import subprocess
 import sys
+import zipfile
 
 import pytest
 
 import shortlist
+from shortlist._app import app
 
 HEAVY = {"sklearn", "pandas", "skrub", "scipy", "rich", "skops", "openpyxl"}
 
@@ -20,14 +22,18 @@ def run(code, *arguments):
         ("click", ("columns", __file__)),
         ("pandas", ("columns", __file__)),
         ("pyarrow", ("columns", __file__)),
-        ("skops", ("score", __file__, "--model", __file__)),
+        ("skops", ("score", __file__, "--model", "model.skops")),
     ],
 )
 def test_without_the_extra_the_command_says_what_to_install(package, arguments, tmp_path):
     rows = tmp_path / "rows.csv"
     rows.write_text("a,b\n1,2\n3,4\n")
+    model = tmp_path / "model.skops"
+    with zipfile.ZipFile(model, "w") as archive:
+        archive.writestr("schema.json", "{}")
+    files = {__file__: str(rows), "model.skops": str(model)}
     code = f"import sys; sys.modules['{package}'] = None; from shortlist.cli import main; main()"
-    done = run(code, *(str(rows) if word == __file__ else word for word in arguments))
+    done = run(code, *(files.get(word, word) for word in arguments))
     assert done.returncode == 1
     assert 'pip install "shortlist[app]"' in done.stderr
     assert package in done.stderr
@@ -45,7 +51,7 @@ except SystemExit as end:
 """
 
 
-@pytest.mark.parametrize("command", [(), ("pick",), ("score",), ("evaluate",), ("columns",)])
+@pytest.mark.parametrize("command", [(), *((name,) for name in app.commands)])
 def test_help_loads_nothing_heavy(command):
     done = run(LOADED.format(names=HEAVY | {"numpy", "pyarrow"}), *command, "--help")
     assert done.stdout.splitlines()[-1] == "LOADED 0", done.stderr
@@ -64,6 +70,9 @@ def test_help_loads_nothing_heavy(command):
          "--force"),
         (("score", "no.csv", "--model", "h.csv"), "no.csv does not exist"),
         (("score", "c.csv", "--model", "no.skops"), "no.skops does not exist"),
+        (("score", "c.csv", "--model", "h.csv"), "h.csv is not a model file"),
+        (("export", "no.skops", "-o", "m.onnx"), "no.skops does not exist"),
+        (("export", "h.csv", "-o", "m.onnx"), "h.csv is not a model file"),
         (("evaluate", "no.csv", "--label", "y", "--score", "x", "-k", "1"), "no.csv does not"),
         (("evaluate", "h.csv", "--label", "y", "--score", "z", "-k", "1"), "no column 'z'"),
         (("columns", "no.csv"), "no.csv does not exist"),

@@ -16,10 +16,14 @@ def spelling(value: Any) -> str:
     Examples
     --------
     >>> from shortlist._positive import spelling
-    >>> spelling(1.0), spelling(" 1"), spelling("fraud")
-    ('1', '1', 'fraud')
+    >>> spelling(1.0), spelling(" 1"), spelling("fraud"), spelling("1000000000000000007")
+    ('1', '1', 'fraud', '1000000000000000007')
     """
     text = str(value).strip()
+    digits = text.removeprefix("-")
+    if digits.isdecimal() and len(digits) < 1000:
+        # Without a detour over floats, which take long ids for one another.
+        return str(int(text))
     try:
         number = float(text)
     except ValueError:

@@ -11,7 +11,7 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone, is_classifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import StratifiedShuffleSplit, check_cv
-from sklearn.utils import get_tags, indexable
+from sklearn.utils import check_random_state, get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.parallel import Parallel, delayed
@@ -111,14 +111,17 @@ class BudgetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         scores of the very model that is kept, on rows it has not seen: a
         held-out part or a frozen model, not several folds. See
         :func:`threshold_for_fpr` and :func:`threshold_for_precision` for the
-        rules. Without it the wish holds on the held-out scores only.
+        rules. Without it the wish holds on the held-out scores, and on new rows about
+        half of the time: on average, not with a confidence.
     cv : float, int, splitter or iterable of splits, optional
         Only for `fpr` and `precision`: where the held-out scores come from. A
         float holds out that fraction, stratified; the model fitted to the rest
-        is kept. Several folds give a held-out score to every row, and the model
-        is then refitted on all rows. The default is five stratified folds, or
-        0.2 when `confidence` is set. Not used with a frozen model, which scores
-        every row it gets.
+        is kept. For `fpr` with `confidence` it is a fraction of the negatives:
+        positives tell nothing of that rate, so the model learns from all of them.
+        Several folds give a held-out score to every row, and the model is then
+        refitted on all rows. The default is five stratified folds; with
+        `confidence`, 0.5 of the negatives for `fpr` and 0.2 for `precision`. Not
+        used with a frozen model, which scores every row it gets.
     pos_label : label, optional
         The class to look for. None: 1, "yes" or true where the labels are 0/1, -1/1, no/yes
         or false/true; otherwise ``classes_[1]``, with a warning if the labels are text.
@@ -239,7 +242,7 @@ class BudgetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if cut not in _RULES:
             model = clone(self.estimator).fit(X, target, **fit_params)
         else:
-            splits = self._splits(X, y, split_params)
+            splits = self._splits(X, y, cut, split_params)
             model, scores = self._held_out_scores(X, target, splits, fit_params)
             rows = np.concatenate([test for _, test in splits])
             positive, scores = positive[rows][counts[rows]], scores[counts[rows]]
@@ -406,7 +409,7 @@ class BudgetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return fit_params, {"groups": params.get("groups")}
 
     def _splits(
-        self, X: Any, y: np.ndarray, split_params: dict[str, Any]
+        self, X: Any, y: np.ndarray, cut: str, split_params: dict[str, Any]
     ) -> list[tuple[np.ndarray, np.ndarray]]:
         if isinstance(self.estimator, FrozenEstimator):
             rows = np.arange(len(y))
@@ -424,14 +427,17 @@ class BudgetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 "threshold. Use k or fraction, or give more rows of that class."
             )
         cv = self.cv
+        rate_of_negatives = cut == "fpr" and self.confidence is not None
         if cv is None and self.confidence is not None:
-            cv = 0.2
+            cv = 0.5 if rate_of_negatives else 0.2
         if isinstance(cv, float):
             if not 0 < cv < 1:
                 raise ValueError(
                     f"cv={cv!r} must lie between 0 and 1 to hold out a fraction of the rows; for "
                     "folds give an integer."
                 )
+            if rate_of_negatives:
+                return [self._some_negatives(y, cv)]
             splitter = StratifiedShuffleSplit(1, test_size=cv, random_state=self.random_state)
             return list(splitter.split(X, y))
         splits = list(check_cv(cv, y, classifier=True).split(X, y, **split_params))
@@ -442,6 +448,15 @@ class BudgetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 "as cv=0.2, or freeze a fitted model."
             )
         return splits
+
+    def _some_negatives(self, y: np.ndarray, share: float) -> tuple[np.ndarray, np.ndarray]:
+        """Hold out a share of the negatives; all positives stay to be learned from."""
+        negative = np.flatnonzero(y != self._positive())
+        count = min(max(1, round(share * len(negative))), len(negative) - 1)
+        drawn = check_random_state(self.random_state).permutation(negative)[:count]
+        held_out = np.zeros(len(y), dtype=bool)
+        held_out[drawn] = True
+        return np.flatnonzero(~held_out), np.flatnonzero(held_out)
 
     def _held_out_scores(
         self,

@@ -9,7 +9,8 @@ from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import Pipeline
 
 from shortlist import PatMat, TopPush, TopStack
-from shortlist._app._columns import Columns, MissingCount, read_columns
+from shortlist._app._columns import Columns, MissingCount
+from shortlist._app._deciding import read_columns
 from shortlist._app._features import Features
 from shortlist._app._labels import find_leaks, read_labels
 from shortlist._app._model_file import ModelFileError, SavedModel, load_model, save_model

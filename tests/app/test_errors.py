@@ -41,12 +41,15 @@ def fails(files, result, code, *words):
         ((*PICK, "-k", "20", "-o", "."), 1, ()),
         ((*PICK, "-k", "20", "--report", "page.pdf"), 1, (".html",)),
         ((*PICK, "-k", "20", "--save", "model.pkl"), 1, (".skops",)),
-        ((*PICK, "-k", "20", "--encoding", "klingon"), 1, ("klingon", "latin-1")),
+        ((*PICK, "-k", "20", "--encoding", "klingon"), 1, ("klingon", "cp1252")),
         ((*PICK, "-k", "20", "--encoding", "utf-16"), 1, ("encoding",)),
         (("pick", "nowhere.csv", *PICK[2:], "-k", "3"), 1, ("nowhere.csv does not exist",)),
         (("pick", "-", "--history", "-", *PICK[4:], "-k", "3"), 2, ("standard input",)),
         (("score", "candidates.csv", "--model", "history.csv"), 1, ("not a model file",)),
-        (("score", "candidates.csv", "--model", "none.skops"), 1, ("none.skops",)),
+        (("score", "candidates.csv", "--model", "none.skops"), 1, ("none.skops does not exist",)),
+        (("export", "none.skops", "-o", "model.onnx"), 1, ("none.skops does not exist",)),
+        (("export", "history.csv", "-o", "model.onnx"), 1, ("not a model file",)),
+        (("export", "history.csv", "-o", "model.pkl"), 2, (".onnx",)),
         (("evaluate", "history.csv", "--label", "outcome", "--positive", "bad", "--score",
           "purpose", "-k", "3"), 1, ("no finite number", "row")),
     ],
@@ -63,10 +66,10 @@ def test_mistakes(files, invoke, arguments, code, words):
         (b"", ("empty",)),
         (b"\n\n", ("empty",)),
         (b"loan,months", ("empty",)),
-        (b"loan,age\n1,2\n3,4,5\n", ("well-formed", "Expected 2 columns, got 3")),
+        (b"loan,age\n1,2\n3,4,5\n", ("well-formed", "row 3 has 3 cells, the first row 2")),
         (b"loan,age\n1\n", ("well-formed",)),
         (b"age,age\n1,2\n", ("more than one column", "'age'")),
-        ("loan,age\nM\xfcller,3\n".encode("latin-1"), ("UTF-8", "--encoding latin-1")),
+        ("loan,age\nM\xfcller,3\n".encode("latin-1"), ("UTF-8", "--encoding cp1252")),
         ("loan,age\n1,2\n".encode("utf-16"), ("columns differ",)),
         (b"PK\x03\x04" + bytes(200), ("damaged archive or spreadsheet",)),
         (b"\xd0\xcf\x11\xe0" + bytes(200), ("save it as .xlsx or CSV",)),
@@ -111,11 +114,11 @@ def test_header_without_rows(files, invoke):
 def test_a_model_with_other_parts_is_refused(files, invoke):
     import skops.io
 
-    from shortlist import RankSVM
+    from shortlist import TopKSVC
 
-    skops.io.dump({"format": 1, "pipeline": RankSVM()}, "evil.skops")
+    skops.io.dump({"format": 1, "pipeline": TopKSVC()}, "evil.skops")
     result = invoke("score", "candidates.csv", "--model", "evil.skops")
-    fails(files, result, 1, "shortlist.pairs.estimator.RankSVM", "refused", "nothing in it was run")
+    fails(files, result, 1, "shortlist.topk.estimator.TopKSVC", "refused", "nothing in it was run")
 
 
 def test_evaluate_in_words_and_ties(files, invoke):

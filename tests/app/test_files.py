@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from shortlist._app._columns import parse_types, read_columns
+from shortlist._app._deciding import parse_types, read_columns
 from shortlist._app._tables import Table
 
 from .files.make import FILES
@@ -32,6 +32,10 @@ def test_file(file, tmp_path, invoke):
     for name, words in file.notes.items():
         for word in words:
             assert word in " ".join(columns[name]["notes"])
+    for name, count in file.distinct.items():
+        assert columns[name]["distinct"] == count
+    for words in file.warnings:
+        assert words in " ".join(told["warnings"])
     quiet = [name for name in file.kinds if name not in file.notes]
     assert not any(columns[name]["notes"] for name in quiet), columns
     assert all(any(words in hint for hint in told["hints"]) for words in file.hints)

@@ -115,7 +115,7 @@ def small_model(tmp_path_factory):
     from sklearn.pipeline import Pipeline
 
     from shortlist import TopPush
-    from shortlist._app._columns import read_columns
+    from shortlist._app._deciding import read_columns
     from shortlist._app._features import Features
     from shortlist._app._model_file import SavedModel, save_model
 

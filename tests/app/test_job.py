@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from shortlist import picking
-from shortlist._app import _progress
-from shortlist._app._columns import read_columns
+from shortlist._app import _progress, app
+from shortlist._app._deciding import read_columns
 from shortlist._app._demonstration import compared
 from shortlist._app._hints import find_hints
 from shortlist._app._tables import Table
@@ -168,7 +168,7 @@ def test_one_per_and_time(messy, invoke, monkeypatch):
     assert kinds["booked"] == "time"
     for options, words in (
         (("--delay", "2d"), "needs --time"),
-        (("--time", "note"), "need a date in every row"),
+        (("--time", "note"), "which is no date"),
         (("--one-per", "client"), "no column 'client'"),
     ):
         done = invoke(*PICK, "-k", "5", *options)
@@ -285,6 +285,20 @@ def test_evaluate_joins_the_outcome(tmp_path, monkeypatch, invoke):
     assert "more than one row with 'id' = a" in done.stderr
 
 
+def test_long_ids_are_joined_digit_by_digit(tmp_path, monkeypatch, invoke):
+    monkeypatch.chdir(tmp_path)
+    ids = [str(10**18 + number) for number in range(6)]
+    pd.DataFrame({"id": ids, "score": range(6)}).to_csv("list.csv", index=False)
+    # The same ids as whole numbers, and in another order.
+    pd.DataFrame({"id": [int(i) for i in ids[::-1]], "fraud": [1, 1, 0, 0, 0, 0]}).to_parquet(
+        "out.parquet"
+    )
+    done = invoke("evaluate", "list.csv", "--truth", "out.parquet", "--on", "id",
+                  "--label", "fraud", "-k", "2", "--json")  # fmt: skip
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["hits"]["estimate"] == 2
+
+
 def test_progress_is_a_line_now_and_then_where_there_is_no_terminal(monkeypatch, capsys):
     monkeypatch.setattr(_progress, "SECONDS", 0.001)
     with _progress.progress() as show:
@@ -307,7 +321,7 @@ def test_the_demo_explains_its_outcome(hits, said):
 
 
 def test_help_prints_no_escapes_and_keeps_its_lines(invoke):
-    for name in ("", "pick", "score", "evaluate", "columns", "demo"):
+    for name in ("", *app.commands):
         text = invoke(*filter(None, [name]), "--help").stdout
         assert "\\b" not in text
         assert "\x08" not in text

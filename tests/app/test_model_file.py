@@ -11,7 +11,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.pipeline import Pipeline
 
 from shortlist._app import _model_file
-from shortlist._app._columns import read_columns
+from shortlist._app._deciding import read_columns
 from shortlist._app._features import Features
 from shortlist._app._model_file import ModelFileError, SavedModel, load_model, save_model
 

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shortlist._app._columns import Columns, read_columns
+from shortlist._app._columns import Columns
 from shortlist._app._dates import look_at_dates, read_date
+from shortlist._app._deciding import read_columns
 from shortlist._app._features import _BUCKETS, Features, _hashes, _pieces
 from shortlist._app._numbers import COMMA, POINT, look_at_numbers, read_number
 

@@ -14,7 +14,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 
 from shortlist import metrics as memory
 from shortlist.dask import metrics
-from shortlist.dask._first_rows import candidates, merge, rows_of_block
+from shortlist.dask._first_rows import first_rows, merge, rows_of_block
 
 pytestmark = pytest.mark.usefixtures("local")
 
@@ -130,7 +130,7 @@ def test_the_k_best_are_those_of_a_stable_sort(sample, k):
 def test_merging_in_any_tree_gives_the_same_rows(sample, k, fan_in):
     _, score, _, sizes = sample
     parts = np.split(score, np.cumsum(sizes)[:-1])
-    found = [candidates(number, part, k) for number, part in enumerate(parts)]
+    found = [first_rows(number, part, k) for number, part in enumerate(parts)]
     while len(found) > 1:
         steps = range(0, len(found), fan_in + 1)
         found = [merge(found[start : start + fan_in + 1], k) for start in steps]

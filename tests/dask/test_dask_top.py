@@ -125,7 +125,7 @@ def test_a_pass_brings_the_highest_rows(rows, monkeypatch, order, wanted):
     wanted = replace(wanted, known=np.flatnonzero(y == 0)[::3])
     data = _partitioned.read_partitions(on_dask.TopPush(), *on_parts(X, y, 7), None, False)
     problem = data.problem(1.0, SQUARED_HINGE, TopMean(5.0))
-    found = problem.sweep(w, wanted).candidates()
+    found = problem.sweep(w, wanted).ranked_rows()
     scores = X @ w
     free = np.setdiff1d(np.flatnonzero((y == 0) & (scores > wanted.cut)), wanted.known)
     count = max(wanted.count, int(wanted.weight))

@@ -12,11 +12,11 @@ import numpy as np
 
 def tie_orders(y: Sequence[int], score: Sequence[float]) -> list[list[int]]:
     """Labels from the top, once per order of the rows that the scores allow."""
-    blocks = []
+    rungs = []
     for value in sorted(set(score), reverse=True):
         labels = [label for label, s in zip(y, score, strict=True) if s == value]
-        blocks.append(list(itertools.permutations(labels)))
-    return [list(itertools.chain(*order)) for order in itertools.product(*blocks)]
+        rungs.append(list(itertools.permutations(labels)))
+    return [list(itertools.chain(*order)) for order in itertools.product(*rungs)]
 
 
 def over_ties(

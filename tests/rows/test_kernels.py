@@ -111,7 +111,7 @@ def test_bounds_hold_far_from_the_origin(
     every = np.arange(9)
     for wide in (True, False):
         q, r = kernel.bounds(wide)
-        entries = (kernel.wide_block if wide else kernel.block)(every, every)
+        entries = (kernel.wide_entries if wide else kernel.entries)(every, every)
         limit = np.outer(q, r) + np.outer(r, q)
         assert (np.abs(entries - K) <= limit).all()
         assert (np.abs(K) <= np.outer(q, q) * (1 + 1e-12)).all()
@@ -208,7 +208,9 @@ def test_row_cache(seed, slots, dtype):
         np.testing.assert_allclose(out[0], K[:length, positions] @ a, atol=1e-5)
         np.testing.assert_allclose(out[1], 1 + K[:length, positions] @ b, atol=1e-5)
         rows, columns = rng.choice(length, 3), rng.choice(length, 6)
-        np.testing.assert_allclose(cache.block(rows, columns), K[np.ix_(rows, columns)], atol=1e-5)
+        np.testing.assert_allclose(
+            cache.entries(rows, columns), K[np.ix_(rows, columns)], atol=1e-5
+        )
         cache.release(rng.random(12) < 0.5)
 
 

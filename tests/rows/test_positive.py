@@ -66,7 +66,7 @@ def test_kernels_with_a_name_are_what_they_are_taken_for(name, offset):
     K = KernelMatrix(rows, function)
     assert is_positive(K, centred=False)
     everything = np.arange(60)
-    assert is_positive(of(K.wide_block(everything, everything)), centred=False)
+    assert is_positive(of(K.wide_entries(everything, everything)), centred=False)
 
 
 def test_a_negative_constant_is_looked_at():

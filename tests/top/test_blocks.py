@@ -16,7 +16,7 @@ from scipy import sparse
 from block_data import ugly_rows
 from shortlist import PatMat, TopPush
 from shortlist.blocks import Blocks
-from shortlist.top.stream.visits import Layout, Model, score
+from shortlist.top.stream.visits import BlockLayout, Model, score
 from shortlist.top.sweeps import Wanted
 
 MODELS = [
@@ -161,7 +161,8 @@ def test_sorted_rows_do_not_fill_the_memory(rows, monkeypatch):
 
     X = np.sort(np.random.default_rng(0).normal(size=(5000, 1)), axis=0)
     parts = [
-        (X[a : a + 100], Layout(a, 100, np.empty(0, dtype=int), None)) for a in range(0, 5000, 100)
+        (X[a : a + 100], BlockLayout(a, 100, np.empty(0, dtype=int), None))
+        for a in range(0, 5000, 100)
     ]
     for wanted in (Wanted(30), Wanted(5, weight=40.0), Wanted(30, known=np.arange(4990, 5000))):
         best = streamed._Best(wanted)
@@ -178,7 +179,7 @@ def test_sorted_rows_do_not_fill_the_memory(rows, monkeypatch):
 @settings(max_examples=50, deadline=None)
 @given(st.sets(st.integers(0, 19)))
 def test_layout_names_rows_both_ways(skipped):
-    layout = Layout(100, 20, np.array(sorted(skipped), dtype=int), None)
+    layout = BlockLayout(100, 20, np.array(sorted(skipped), dtype=int), None)
     ranked = np.delete(np.arange(20), layout.skipped)
     scores = score(np.arange(20.0)[:, None], layout, Model(np.array([2.0]))).scores
     np.testing.assert_array_equal(scores, 2.0 * ranked)

@@ -78,7 +78,9 @@ def test_top_mean(data, n_parts, share, seed):
     rule = TopMean(min(max(1.0, np.ceil(share * w.sum())), w.sum()))
     capped = rule.caps(w) is not None
     got = in_parts(scores, weight, n_parts, rule, seed, capped).threshold(3.0)
-    assert got == pytest.approx(3.0 * rule.value(scores, w), rel=1e-12)
+    # Large scores that cancel leave the rounding of their size.
+    scale = 3.0 * np.abs(scores).max()
+    assert got == pytest.approx(3.0 * rule.value(scores, w), rel=0, abs=1e-12 * scale)
 
 
 @settings(max_examples=120, deadline=None)

@@ -67,7 +67,7 @@ def test_every_product_is_mu(name, loss, mu):
     problem, rng = problem_of(0, THRESHOLDS[name], loss, 1.0)
     w = rng.normal(size=4)
     sweep = problem.sweep(w, Wanted(40))
-    point = InteriorPoint(problem, w, sweep.positive_scores, sweep.candidates())
+    point = InteriorPoint(problem, w, sweep.positive_scores, sweep.ranked_rows())
     point.centre(mu)
     for pair in point.pairs.values():
         assert (pair.a > 0.0).all()

@@ -33,6 +33,7 @@ def app() -> None:
       1    could not be done: a file or its content does not allow it
       2    the command was not understood
       130  interrupted with Ctrl-C; nothing was written
+      129, 143  asked to end by SIGHUP or SIGTERM; nothing was written
     """  # noqa: D301
 
 

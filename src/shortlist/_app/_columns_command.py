@@ -51,7 +51,7 @@ def columns(
         if not table.n_rows:
             raise TableError(f"{table.name} has a line of names and no rows.")
 
-        from ._columns import parse_types, read_columns
+        from ._deciding import parse_types, read_columns
         from ._hints import find_hints, pick_options
 
         rows = table.read()

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
 
 from .._files import free_names
 from ..datasets import load_credit
+from ..picking.models import Task, default_features
 from ._picking import Request, run_pick
 
 _HISTORY = 700
@@ -34,8 +38,8 @@ def run_demo(budget: int, seed: int, force: bool) -> None:
         loans.iloc[now].to_csv(candidates, index=False)
         result = run_pick(
             Request(
-                str(candidates),
-                str(history),
+                candidates=str(candidates),
+                history=str(history),
                 label="outcome",
                 positive="bad",
                 budget=budget,
@@ -49,15 +53,45 @@ def run_demo(budget: int, seed: int, force: bool) -> None:
             )
         )
     hits = int(bad[now][result.selected].sum())
-    expected = result.expected_hits
+    expected = result.expected
     click.echo(
         f"\nThe outcome of these loans is known, too: {hits} of the {budget} were bad"
         f"{compared(hits, expected.low, expected.high, expected.confidence)} "
+        f"{against(hits, _logistic_hits(loans, bad, past, now, budget))} "
         f"A blind choice would have found {budget * bad[now].mean():.0f}.\n"
         f"On files of your own:\n"
         f"  shortlist pick candidates.csv --history history.csv --label outcome --positive bad "
         f"-k {budget} --id loan -o {output} --report {report}"
     )
+
+
+def _logistic_hits(
+    loans: Any, bad: np.ndarray, past: np.ndarray, now: np.ndarray, budget: int
+) -> int:
+    """Hits of the list that plain logistic regression would have made."""
+    table = loans.drop(columns="loan")
+    task = Task(budget / len(now), len(past), False, None, "quick", 0)
+    plain = task.scaled(LogisticRegression(max_iter=1000))
+    plain = make_pipeline(default_features(table), plain).fit(table.iloc[past], bad[past])
+    order = np.argsort(-plain.decision_function(table.iloc[now]), kind="stable")
+    return int(bad[now][order[:budget]].sum())
+
+
+def against(hits: int, yardstick: int) -> str:
+    """Say how a count of hits compares with that of logistic regression.
+
+    Examples
+    --------
+    >>> from shortlist._app._demonstration import against
+    >>> against(20, 16)
+    "Logistic regression's list holds 16."
+    >>> against(16, 17)
+    "Logistic regression's list holds 17: on one short list luck decides, see the ± above."
+    """
+    text = f"Logistic regression's list holds {yardstick}"
+    if hits > yardstick:
+        return f"{text}."
+    return f"{text}: on one short list luck decides, see the ± above."
 
 
 def compared(hits: int, low: float, high: float, confidence: float) -> str:

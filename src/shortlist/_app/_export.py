@@ -18,7 +18,7 @@ from . import _options
 )
 @_options.force
 def export(model: str, output: str, single: bool, force: bool) -> None:
-    r"""Write MODEL, from shortlist pick --save, as ONNX.
+    """Write MODEL, from shortlist pick --save, as ONNX.
 
     The file runs without Python, wherever ONNX runs. Its inputs are the columns the model
     has learned from, each of shape (rows, 1): numbers, with "nan" where one is missing; dates
@@ -28,19 +28,22 @@ def export(model: str, output: str, single: bool, force: bool) -> None:
 
     \b
     shortlist export model.skops -o model.onnx
-    """
+    """  # noqa: D301
+    from .._files import Outputs
+    from ._tables import check_model
+
+    if Path(output).suffix.lower() != ".onnx":
+        raise click.UsageError(f"-o {output}: a file of this kind ends in .onnx.")
+    outputs = Outputs(output, force=force)
+    check_model(model)
     try:
         from ._exporting import write_model
     except ModuleNotFoundError as error:
         raise click.ClickException(
             f'{error.name} is not installed; install it with: pip install "shortlist[app,onnx]"'
         ) from None
-    from .._files import Outputs
     from ._model_file import load_model
 
-    if Path(output).suffix.lower() != ".onnx":
-        raise click.UsageError(f"-o {output}: a file of this kind ends in .onnx.")
-    outputs = Outputs(output, force=force)
     saved = load_model(Path(model))
     written, kinds = write_model(saved, "float32" if single else "float64")
     with outputs:

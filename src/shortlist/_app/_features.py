@@ -237,7 +237,7 @@ class Features:
     Examples
     --------
     >>> import pandas as pd
-    >>> from shortlist._app._columns import read_columns
+    >>> from shortlist._app._deciding import read_columns
     >>> from shortlist._app._features import Features
     >>> columns, typed = read_columns(pd.DataFrame({"paid": ["1", "3"], "by": ["Ann", "Bo"]}))
     >>> Features(columns, typed).make(typed).round(1)

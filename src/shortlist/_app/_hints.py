@@ -16,6 +16,8 @@ _ORDERED = 0.95
 # Values without a blank, to this share, are names of something rather than text.
 _TOKENS = 0.95
 _FEW = 20
+# Columns that are named one by one; digits of a whole number that is rather a name.
+_SHOWN, _DIGITS = 5, 12
 _NAMES = re.compile(
     r"(^|[^a-z])(id|uid|uuid|guid|key|no|nr|number|code|customer|client|user|account|iban|"
     r"patient|member|person|employee|household|device|merchant|company|supplier|kunde|konto)"
@@ -63,9 +65,15 @@ def find_hints(
                 f"{_word(column)} repeats {column.rows - column.missing - column.distinct:,} "
                 f"times: {ways}?"
             )
-    for column in columns.used:
-        if _names_rows(rows[column.name], typed[column.name].to_numpy(), column):
-            yield f"{_word(column)} differs in every row, like an id: --id {_word(column)}?"
+    naming = [
+        column
+        for column in columns.used
+        if _names_rows(rows[column.name], typed[column.name].to_numpy(), column)
+    ]
+    for column in naming[:_SHOWN]:
+        yield f"{_word(column)} differs in every row, like an id: --id {_word(column)}?"
+    if len(naming) > _SHOWN:
+        yield f"{len(naming) - _SHOWN:,} more columns differ in every row, like ids."
 
 
 def _word(column: Column) -> str:
@@ -121,8 +129,14 @@ def _names_rows(cells: pd.Series, typed: np.ndarray, column: Column) -> bool:
         return False
     if column.kind == TEXT:
         return _tokens(cells)
-    if column.kind != NUMBER or not _whole(cells):
+    moments = any("since 1970" in note for note in column.notes)
+    if column.kind != NUMBER or moments or not _whole(cells):
         return False
-    # Whole numbers that count: in order, or without many gaps.
+    # Whole numbers that count, in order or without many gaps, or are called or as long as ids.
     spread = float(np.nanmax(typed) - np.nanmin(typed)) + 1.0
-    return bool(np.all(np.diff(typed) > 0)) or spread <= 1.1 * len(typed)
+    return (
+        bool(np.all(np.diff(typed) > 0))
+        or spread <= 1.1 * len(typed)
+        or bool(_NAMES.search(column.name.lower()))
+        or float(np.nanmin(typed)) >= 10.0**_DIGITS
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -30,11 +31,13 @@ def column_lines(columns: Columns, name: str, most: int | None = None) -> list[s
     shown = columns.all if most is None else columns.all[:most]
     rows = columns.all[0].rows if columns.all else 0
     cells = [_HEAD, *(_cells(column) for column in shown)]
-    widths = [max(len(row[place]) for row in cells) for place in range(len(_HEAD) - 1)]
+    widths = [max(_width(row[place]) for row in cells) for place in range(len(_HEAD) - 1)]
     lines = [f"How I read the columns of {name} ({rows:,} rows):"]
     for number, row in enumerate(cells):
         padded = [
-            cell.rjust(width) if place in (3, 4) else cell.ljust(width)
+            f"{' ' * (width - _width(cell))}{cell}"
+            if place in (3, 4)
+            else f"{cell}{' ' * (width - _width(cell))}"
             for place, (cell, width) in enumerate(zip(row, widths, strict=False))
         ]
         lines.append(f"  {'  '.join(padded)}  {row[-1]}".rstrip())
@@ -58,6 +61,14 @@ def _cells(column: Column) -> tuple[str, ...]:
         _share(column.missing + column.unreadable, column.rows),
         f"{column.distinct:,}",
         column.done,
+    )
+
+
+def _width(text: str) -> int:
+    """Places that text takes on a terminal: two for a Chinese sign, none for an accent."""
+    return sum(
+        0 if unicodedata.combining(sign) else 1 + (unicodedata.east_asian_width(sign) in "WF")
+        for sign in text
     )
 
 

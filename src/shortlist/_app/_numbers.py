@@ -4,7 +4,8 @@ Two conventions: a point or a comma before the decimals. With a point, thousands
 a comma, a space or an apostrophe (``1,234.50``, ``1 234.50``, ``1'234.50``); with a comma, by
 a point, a space or an apostrophe (``1.234,50``). Currency signs and codes are read over, a
 percentage is divided by 100, brackets and a sign behind mean minus. Which convention a column
-follows is decided once, from all values of the history that allow only one of them.
+follows is decided once, from all values of the history that allow only one of them. A unit
+that all cells share is read over, too, and times of day become seconds.
 """
 
 from __future__ import annotations
@@ -13,11 +14,16 @@ import contextlib
 import math
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import time
 from typing import Any
 
+# A reading is what stands before the decimals, and the unit that is read over, if there is one.
 POINT, COMMA = ".", ","
+# Times of day and durations, as 17:05 or 17:05:59.
+CLOCK = ":"
 # Different cells of a first look, and the share of numbers below which it is the last.
 _LOOK, _HOPELESS = 1_000, 0.4
 
@@ -43,7 +49,16 @@ _AROUND = re.compile(
 _INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
 _DASHED = re.compile(r"[.,]-+$")
 _BARE = re.compile(r"[0-9.,]*")
-_LEADING_ZERO = re.compile(r"0\d+")
+# Leading zeros, or more digits than a number keeps apart: names of something.
+_ZEROS, _LONG = re.compile(r"0\d+"), re.compile(r"\d{17,}")
+_UNIT = re.compile(
+    r"[+-]?[0-9][0-9., ']*(?P<unit>(?:[^\W\d_]{1,5}[²³]?(?:/[^\W\d_]{1,5})?|°[CF]?))"
+)
+_TIME = re.compile(
+    r"(?P<sign>-)?(?P<hour>\d{1,3})[:h](?P<minute>[0-5]\d)(?::(?P<second>[0-5]\d(?:[.,]\d+)?))?"
+    r"(?: ?(?P<half>[ap])\.?m\.?)?",
+    re.IGNORECASE,
+)
 
 
 def _body(decimal: str) -> re.Pattern[str]:
@@ -77,9 +92,15 @@ class NumberColumn:
     marks : tuple of str
         Currencies and percent signs that were met.
     codes : float
-        Share of cells with leading zeros, such as 00731, which numbers have not.
+        Share of cells with leading zeros, such as 00731, or with 17 digits and more.
+    long : bool
+        Whether cells of 17 digits and more are among them.
     brackets : bool
         Whether a number in brackets was met.
+    percent : float
+        Share of cells with a percent sign.
+    unit : str
+        What stands behind the numbers in nearly all cells, such as "km".
     """
 
     decimal: str
@@ -88,22 +109,37 @@ class NumberColumn:
     evidence: int
     marks: tuple[str, ...]
     codes: float
+    long: bool
     brackets: bool
+    percent: float
+    unit: str = ""
 
 
-def read_number(value: Any, decimal: str) -> float | None:
+def read_number(value: Any, reading: str) -> float | None:
     """Return a cell as a number; NaN where it is infinite, None where it is no number.
+
+    Parameters
+    ----------
+    value : object
+        The cell.
+    reading : str
+        What stands before the decimals, followed by a unit to be read over; or `CLOCK`.
 
     Examples
     --------
     >>> from shortlist._app._numbers import read_number
     >>> [read_number(cell, ".") for cell in ("1,234.50", "€ 0.16", "(12.00)", "50 %", "1,5")]
     [1234.5, 0.16, -12.0, 0.5, None]
-    >>> read_number("1.234,50", ",")
-    1234.5
+    >>> read_number("1.234,50", ","), read_number("3.5 km", ".km"), read_number("01:30", ":")
+    (1234.5, 3.5, 5400.0)
     """
+    if reading == CLOCK:
+        return _read_clock(value)
+    decimal, unit = reading[0], reading[1:]
     if not isinstance(value, str):
         return _of_type(value)
+    if unit:
+        value = value.strip().removesuffix(unit)
     if decimal == POINT or value.isdecimal():
         # Most cells are plain; this saves them the long way.
         with contextlib.suppress(ValueError):
@@ -122,6 +158,9 @@ def read_number(value: Any, decimal: str) -> float | None:
     if len(signs) > 1 or (signs and parts["open"]):
         return None
     mark = body["mark"] or body["mark2"]
+    if mark and body["power"]:
+        # Thousands are never marked before a power of ten: in 1,340E+00 a comma is a decimal's.
+        return None
     whole = body["whole"].replace(mark, "") if mark else body["whole"]
     # A percentage moves the point, so that 32.9 % is 0.329 to the last digit.
     power = int((body["power"] or "e0")[1:]) - {"%": 2, "‰": 3}.get(parts["after"], 0)
@@ -129,6 +168,30 @@ def read_number(value: Any, decimal: str) -> float | None:
     if not math.isfinite(number):
         return math.nan
     return -number if "-" in signs or parts["open"] else number
+
+
+def _read_clock(value: Any) -> float | None:
+    """Return a time of day, or a duration, in seconds."""
+    if isinstance(value, time):
+        return value.hour * 3600.0 + value.minute * 60 + value.second + value.microsecond / 1e6
+    found = _TIME.fullmatch(value.strip()) if isinstance(value, str) else None
+    if found is None:
+        return None
+    hour = int(found["hour"])
+    if found["half"]:
+        if not 1 <= hour <= 12:
+            return None
+        hour = hour % 12 + 12 * (found["half"] in "pP")
+    second = float((found["second"] or "0").replace(",", "."))
+    return (hour * 3600.0 + int(found["minute"]) * 60 + second) * (-1 if found["sign"] else 1)
+
+
+def share_of_clocks(cells: Sequence[Any], counts: Sequence[int]) -> float:
+    """Return the share of cells that are times of day or durations."""
+    fits = sum(
+        count for cell, count in zip(cells, counts, strict=True) if _read_clock(cell) is not None
+    )
+    return fits / max(sum(counts), 1)
 
 
 def currency(mark: str) -> str:
@@ -186,7 +249,8 @@ def look_at_numbers(
             return sample
     both = {POINT: 0, COMMA: 0}
     only = {POINT: 0, COMMA: 0}
-    either = total = zeros = 0
+    either = total = codes = 0
+    long = False
     marks: dict[str, int] = {}
     brackets = False
     for cell, count in zip(cells, counts, strict=True):
@@ -200,8 +264,14 @@ def look_at_numbers(
         elif len(fits) == 2:
             one, other = readings.values()
             either += count * (one != other and one == one)
-        if isinstance(cell, str) and fits:
-            zeros += count * bool(_LEADING_ZERO.fullmatch(cell.strip()))
+        if isinstance(cell, int) and abs(cell) >= 10**16:
+            codes, long = codes + count, True
+        elif isinstance(cell, str) and fits:
+            digits = cell.strip()
+            if _LONG.fullmatch(digits):
+                codes, long = codes + count, True
+            else:
+                codes += count * bool(_ZEROS.fullmatch(digits))
             found = None if _BARE.fullmatch(cell) else _AROUND.fullmatch(_plain(cell))
             if found is not None:
                 brackets |= found["open"] is not None
@@ -218,19 +288,56 @@ def look_at_numbers(
         certain,
         only[decimal],
         tuple(sorted(marks, key=lambda mark: -marks[mark])),
-        zeros / max(total, 1),
+        codes / max(total, 1),
+        long,
         brackets,
+        (marks.get("%", 0) + marks.get("‰", 0)) / max(total, 1),
     )
+
+
+def look_at_measures(
+    cells: Sequence[Any], counts: Sequence[int], enough: float
+) -> NumberColumn | None:
+    """Decide the convention of a column whose cells end in the same unit, None if they do not.
+
+    Parameters
+    ----------
+    cells, counts
+        As for :func:`look_at_numbers`.
+    enough : float
+        Share of the cells that must have the unit.
+
+    Examples
+    --------
+    >>> from shortlist._app._numbers import look_at_measures
+    >>> look_at_measures(["3,5 km", "12 km"], [1, 1], 0.95).unit
+    'km'
+    >>> look_at_measures(["3 km", "12 m"], [1, 1], 0.95)
+    """
+    units: Counter[str] = Counter()
+    for cell, count in zip(cells, counts, strict=True):
+        found = _UNIT.fullmatch(_plain(cell)) if isinstance(cell, str) else None
+        if found is not None:
+            units[found["unit"]] += count
+    if not units:
+        return None
+    unit, met = units.most_common(1)[0]
+    if met < enough * sum(counts):
+        return None
+    bare = [cell.strip().removesuffix(unit) if isinstance(cell, str) else cell for cell in cells]
+    return replace(look_at_numbers(bare, counts), unit=unit)
 
 
 # What files write where a number is not known, when it is far from the others.
 _SENTINELS = frozenset(
     sign * number for number in (99, 999, 9999, 99999, 999999) for sign in (1, -1)
 )
+# Different numbers, besides -1, of a column where -1 is not one of them.
+_MANY = 10
 
 
 def find_sentinel(values: Sequence[float], counts: Sequence[int]) -> tuple[float, int] | None:
-    """Return a number that repeats, is all nines, and lies apart from all others.
+    """Return a number that repeats, is all nines or -1, and lies apart from all others.
 
     Parameters
     ----------
@@ -248,7 +355,8 @@ def find_sentinel(values: Sequence[float], counts: Sequence[int]) -> tuple[float
     if len(values) < 3:
         return None
     lowest, highest = values[0], values[-1]
-    if lowest in _SENTINELS and lowest < 0 <= values[1] and counts[0] > 1:
+    told = lowest in _SENTINELS or (lowest == -1 and len(values) >= _MANY)
+    if told and lowest < 0 <= values[1] and counts[0] > 1:
         return float(lowest), int(counts[0])
     apart = highest - values[-2] > values[-2] - min(lowest, 0.0)
     if highest in _SENTINELS and highest > 0 and apart and counts[-1] > 1:

@@ -12,7 +12,7 @@ import numpy as np
 
 from .._files import Outputs, spooled
 from ._lists import entries, list_blocks, print_json, warn
-from ._tables import Table, TableError, check_file, known_encoding
+from ._tables import Table, TableError, check_file, check_model, known_encoding
 from ._writing import check_ending, write_list
 
 if TYPE_CHECKING:
@@ -39,9 +39,9 @@ def run_score(
     known_encoding(encoding)
     with ExitStack() as stack:
         outputs = Outputs(*(() if output is None else (output,)), force=force)
-        for path in (model, candidates):
-            if path != "-":
-                check_file(path, path)
+        if candidates != "-":
+            check_file(candidates, candidates)
+        check_model(model)
         from ..picking.history import check_budget
         from ..picking.result import best_first
         from ._model_file import load_model

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
+from ._cells import printable
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -19,8 +21,18 @@ BLOCK_ROWS = 20_000
 _DELIMITERS = ",;\t|"
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
+    # Before that of UTF-16, which it begins with.
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+
+# What looks like text and is no table, and what it is.
+_OTHERS = (
+    (re.compile(r"\s*<(!doctype|html|\?xml|table|meta)\b", re.IGNORECASE), "a web page or XML"),
+    (re.compile(r"\s*(\{\s*\"|\[\s*[\[{])"), "JSON"),
 )
 
 
@@ -74,8 +86,18 @@ class TextSource:
         self.notes: list[str] = []
         with self._stream() as stream:
             start = stream.read(1 << 16)
-        self.encoding = next((found for mark, found in _MARKS if start.startswith(mark)), encoding)
+        marked = next((found for mark, found in _MARKS if start.startswith(mark)), None)
+        if marked is None and encoding != "utf-8" and self._is_utf8():
+            marked = "utf-8"
+            self.notes.append(f"is UTF-8 text, and read so instead of as {encoding}.")
+        self.encoding = marked or encoding
+        if self.encoding == "utf-8" and start.count(b"\0") > len(start) // 4:
+            wide = "utf-16-le" if start[1:2] == b"\0" else "utf-16-be"
+            raise UnreadableError(f"is not UTF-8 text; try --encoding {wide}.")
         text = start.decode(self.encoding, "ignore").lstrip("\ufeff")
+        for pattern, what in _OTHERS:
+            if pattern.match(text):
+                raise UnreadableError(f"is {what}, not a table; save it as CSV or .xlsx.")
         # Excel writes and obeys a first line that names the separator.
         named = re.match(r'"?sep=(.)"?\r?\n', text, re.IGNORECASE)
         self._skip = 1 if named else 0
@@ -86,6 +108,19 @@ class TextSource:
             return "\t"
         first = re.split(r"[\r\n]", re.sub(r'"[^"]*"', "", text.lstrip("\r\n")), maxsplit=1)[0]
         return max(_DELIMITERS, key=first.count)
+
+    def _is_utf8(self) -> bool:
+        """Whether all bytes are UTF-8, some of them beyond ASCII: other text never is."""
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        beyond = False
+        with self._stream() as stream:
+            try:
+                while piece := stream.read(BLOCK_BYTES):
+                    beyond |= not decoder.decode(piece).isascii()
+                decoder.decode(b"", final=True)
+            except UnicodeDecodeError:
+                return False
+        return beyond
 
     @contextlib.contextmanager
     def _stream(self) -> Iterator[Any]:
@@ -162,7 +197,23 @@ class TextSource:
         if "straddling" in text:
             text = f"a row is longer than {BLOCK_BYTES >> 20} MB; perhaps a quote is never closed"
         text = re.sub(r"^CSV (parse|conversion) error: ", "", text)
-        return f"is not a well-formed CSV file: {text[:300]}."
+        uneven = re.match(r"Row #(\d+): Expected (\d+) columns, got (\d+): ?(.*)", text)
+        if uneven is None:
+            return f"is not a well-formed CSV file: {text[:300]}."
+        row, wanted, got, line = uneven.groups()
+        above = (
+            " The first line must hold the names of the columns: delete what stands above them."
+            if int(wanted) == 1
+            else ""
+        )
+        return (
+            f"is not a well-formed CSV file: row {row} has {_cells(got)}, the first row {wanted}: "
+            f"{printable(line, 120)!r}.{above}"
+        )
+
+
+def _cells(count: str) -> str:
+    return "1 cell" if count == "1" else f"{count} cells"
 
 
 def _only(archive: zipfile.ZipFile) -> str:

@@ -12,6 +12,7 @@ import codecs
 import contextlib
 import difflib
 import re
+import zipfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
@@ -101,11 +102,14 @@ class Table:
         """Names of all columns; a nameless one is called by its place."""
         with self._errors():
             names = self._source.names()
-        named = [str(name) or f"column {place}" for place, name in enumerate(names, 1)]
+        stripped = [str(name).strip() for name in names]
+        named = [name or f"column {place}" for place, name in enumerate(stripped, 1)]
         twice = sorted(name for name, count in Counter(named).items() if count > 1)
         if twice:
+            numbers = all(re.fullmatch(r"[-+\d.,]*", name) for name in stripped)
             raise TableError(
-                f"{self.name} has more than one column named {listed(twice)}; rename them."
+                f"{self.name} has more than one column named {listed(twice)}; "
+                + ("is its first line one of names?" if numbers else "rename them.")
             )
         return named
 
@@ -193,7 +197,8 @@ class Table:
     def _not_text(self, detail: str) -> str:
         found = re.search(r"position (\d+)|Row #(\d+)", detail)
         where = "" if found is None else f" ({found[0]})"
-        other = "latin-1" if self.encoding == "utf-8" else "utf-8"
+        # What Windows writes in the west; unlike latin-1, it has a euro.
+        other = "cp1252" if self.encoding == "utf-8" else "utf-8"
         return (
             f"{self.name} is not {self.encoding.upper()} text{where}; "
             f"name its encoding, for example --encoding {other}."
@@ -224,6 +229,20 @@ def check_file(path: str, name: str) -> None:
         raise TableError(f"{name} cannot be opened: {error}.") from None
 
 
+def check_model(path: str) -> None:
+    """Raise unless a file may be a model, without loading what reads models."""
+    check_file(path, path)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            found = "schema.json" in archive.namelist()
+    except (zipfile.BadZipFile, OSError):
+        found = False
+    if not found:
+        raise TableError(
+            f"{path} is not a model file of shortlist; shortlist pick --save writes one."
+        )
+
+
 def known_encoding(encoding: str) -> str:
     """Return the name that Python has for an encoding, or raise."""
     try:
@@ -231,7 +250,7 @@ def known_encoding(encoding: str) -> str:
         b"".decode(name)
     except (LookupError, ValueError):
         raise TableError(
-            f"--encoding {encoding!r} is unknown; try utf-8, latin-1, cp1252 or utf-16."
+            f"--encoding {encoding!r} is unknown; try utf-8, cp1252, latin-1 or utf-16."
         ) from None
     return name
 

@@ -16,7 +16,7 @@ from ..metrics._sample import check_score
 
 
 @dataclass(frozen=True)
-class Candidates:
+class FirstRows:
     """The k best rows of some neighbouring blocks, in the order of the rows.
 
     Attributes
@@ -38,7 +38,7 @@ class Candidates:
     left_out: int
 
 
-def candidates(number: int, scores: Any, k: int) -> Candidates:
+def first_rows(number: int, scores: Any, k: int) -> FirstRows:
     """Return the k best rows of one block."""
     scores = np.asarray(scores)
     n = len(scores)
@@ -47,10 +47,10 @@ def candidates(number: int, scores: Any, k: int) -> Candidates:
     chosen, left_out = first_k(scores, k)
     row = np.flatnonzero(chosen)
     block = np.full(len(row), number, dtype=np.int64)
-    return Candidates(scores[row], block, row, {number: n}, left_out)
+    return FirstRows(scores[row], block, row, {number: n}, left_out)
 
 
-def merge(parts: list[Candidates], k: int) -> Candidates:
+def merge(parts: list[FirstRows], k: int) -> FirstRows:
     """Return the k best of the best of neighbouring blocks."""
     score, block, row = (
         np.concatenate([getattr(part, name) for part in parts])
@@ -63,10 +63,10 @@ def merge(parts: list[Candidates], k: int) -> Candidates:
             part.left_out for part in parts if len(part.score) and part.score.min() == last
         )
     lengths = {number: n for part in parts for number, n in part.lengths.items()}
-    return Candidates(score[chosen], block[chosen], row[chosen], lengths, left_out)
+    return FirstRows(score[chosen], block[chosen], row[chosen], lengths, left_out)
 
 
-def rows_of_block(best: Candidates, number: int) -> np.ndarray:
+def rows_of_block(best: FirstRows, number: int) -> np.ndarray:
     """Mark the rows of one block that are among the best."""
     chosen = np.zeros(best.lengths[number], dtype=bool)
     chosen[best.row[best.block == number]] = True

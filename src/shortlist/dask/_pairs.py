@@ -41,7 +41,7 @@ _LEAST_PER_PART = 100
 
 
 @dataclass(frozen=True)
-class Part:
+class PartitionPairs:
     """One partition, ready to be asked for sums.
 
     Attributes
@@ -67,7 +67,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class PartFacts:
+class PartitionFacts:
     """What the client knows of a partition: a few numbers, and its groups."""
 
     groups: np.ndarray
@@ -88,10 +88,10 @@ def prepare(
     sample_weight: Any,
     loss: Loss,
     max_rank_distance: int | None,
-) -> Part:
+) -> PartitionPairs:
     """Check the rows of a partition and plan its pairs; runs where the rows are."""
     if not X.shape[0]:
-        return Part(None, np.empty(0), 0)
+        return PartitionPairs(None, np.empty(0), 0)
     try:
         X = as_matrix(X)
         y = column_or_1d(y, dtype=np.float64)
@@ -103,23 +103,23 @@ def prepare(
         raise ValueError(f"Partition {index}: {error}") from error
     used = np.flatnonzero(weight)
     if not len(used):
-        return Part(None, np.empty(0), 0)
+        return PartitionPairs(None, np.empty(0), 0)
     if len(used) < len(y):
         X, y, qid, weight = X[used], y[used], qid[used], weight[used]
     groups, group = np.unique(qid, return_inverse=True)
     # Pairs lie inside partitions, so each has a centre of its own.
     space = LinearSpace.of(X)
     problem = PairProblem(space, y, group, weight, 1.0, loss, max_rank_distance, normalize=False)
-    return Part(problem if problem.n_pairs else None, groups, len(y), bytes_of(X))
+    return PartitionPairs(problem if problem.n_pairs else None, groups, len(y), bytes_of(X))
 
 
-def facts(part: Part) -> PartFacts:
+def facts(part: PartitionPairs) -> PartitionFacts:
     """Return what the client needs to know of a partition."""
     problem = part.problem
     if problem is None:
-        return PartFacts(part.groups, part.n_rows)
+        return PartitionFacts(part.groups, part.n_rows)
     assert isinstance(problem.space, LinearSpace)
-    return PartFacts(
+    return PartitionFacts(
         part.groups,
         part.n_rows,
         problem.n_pairs,
@@ -172,8 +172,8 @@ class DaskPairs:
     Parameters
     ----------
     parts : list
-        :class:`Part` records, kept on the workers.
-    known : list of PartFacts
+        :class:`PartitionPairs` records, kept on the workers.
+    known : list of PartitionFacts
         What they told.
     size : int
         Number of features.
@@ -190,7 +190,7 @@ class DaskPairs:
     def __init__(
         self,
         parts: list[Any],
-        known: list[PartFacts],
+        known: list[PartitionFacts],
         size: int,
         C: float,
         loss: Loss,
@@ -298,7 +298,9 @@ class _Drawn:
     weight: np.ndarray
 
 
-def _on_part(task: Callable[..., np.ndarray], part: Part, u: np.ndarray, *args: Any) -> np.ndarray:
+def _on_part(
+    task: Callable[..., np.ndarray], part: PartitionPairs, u: np.ndarray, *args: Any
+) -> np.ndarray:
     assert part.problem is not None
     return task(part.problem, Point(part.problem.space, u), *args)
 
@@ -322,7 +324,7 @@ def _bend(problem: PairProblem, point: Point, width: float, step: np.ndarray) ->
     return problem.space.lift(curved)
 
 
-def _draw(whole: bool, part: Part, count: int) -> _Drawn:
+def _draw(whole: bool, part: PartitionPairs, count: int) -> _Drawn:
     problem = part.problem
     assert problem is not None
     assert isinstance(problem.space, LinearSpace)

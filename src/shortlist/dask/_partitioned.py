@@ -21,8 +21,8 @@ from .._checks import check_both_count, check_two_classes, positive_last
 from .._losses import Loss
 from ..top.stream.first_pass import BlockData, as_matrix, first_visit
 from ..top.stream.parts import FEW_AT_TOP, Ask, Extremes, Part, PartScores, top_part
-from ..top.stream.visits import BlockProblem, Found, Layout, Model, Summary, find, free, score
-from ..top.sweeps import Candidates, Sweep, Wanted
+from ..top.stream.visits import BlockLayout, BlockProblem, Found, Model, Summary, find, free, score
+from ..top.sweeps import RankedRows, Sweep, Wanted
 from ..top.thresholds import Threshold
 from ._cluster import each, gather, keep
 from ._groups import Groups
@@ -54,7 +54,7 @@ class Prepared:
 
     X: Any
     summary: Summary
-    layout: Layout
+    layout: BlockLayout
 
     def __sizeof__(self) -> int:
         """Return the bytes of the rows."""
@@ -182,14 +182,14 @@ class PartitionedProblem(BlockProblem):
             scores = parts.with_members(visited())
             return parts.told(scores.visit(what, args=(function, *args)))
 
-        def candidates() -> Candidates:
+        def ranked_rows() -> RankedRows:
             best = Found.best([one.found for one in told], wanted)
             if max(one.left_out() for one in told) > best.floor(wanted):
                 # Some partition has more than its share of the highest rows.
                 new = PartScores(partial(ask, _on_wanted), self.threshold, self.capped, new_rows)
                 cut = (_cut_for(new, wanted),)
                 best = Found.merged(parts.told(parts.visit(_find, visited(), args=cut)))
-            return best.candidates(self.centre)
+            return best.ranked_rows(self.centre)
 
         extremes = Extremes.merged([one.all for one in told])
         tops = [one.top for one in told if one.top is not None]
@@ -199,7 +199,7 @@ class PartitionedProblem(BlockProblem):
             ask_all = _ask_here(here)
             extremes = replace(extremes, count=len(here.scores))
         scores = PartScores(ask_all, self.threshold, self.capped, extremes)
-        return Sweep(self.positives.scores(w), scores, candidates)
+        return Sweep(self.positives.scores(w), scores, ranked_rows)
 
 
 def _ask_here(part: Part) -> Ask:

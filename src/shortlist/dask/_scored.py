@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
 from .._checks import check_weight
-from ..metrics._blocks import blocks_around, descending, score_beyond
+from ..metrics._rungs import descending, rungs_around, score_beyond
 from ..metrics._sample import FloatArray, Sample, check_positive, check_score, distinct_labels
 from ._cluster import gather, lost_cluster
 from ._partitions import aligned_blocks, reduce_blocks
 
 
 @dataclass(frozen=True)
-class Part:
+class ScoredPartition:
     """Checked rows of a partition; those of weight zero are gone.
 
     Attributes
@@ -63,7 +63,7 @@ class Scored:
     Attributes
     ----------
     parts : tuple
-        Delayed :class:`Part` records, kept on the workers.
+        Delayed :class:`ScoredPartition` records, kept on the workers.
     label : object
         The positive label.
     positive, negative : float
@@ -115,9 +115,9 @@ def collect(y_true: Any, y_score: Any, sample_weight: Any, pos_label: Any) -> Sc
     )
 
 
-def _check(number: int, y_score: Any, y_true: Any, sample_weight: Any) -> Part:
+def _check(number: int, y_score: Any, y_true: Any, sample_weight: Any) -> ScoredPartition:
     score = np.asarray(y_score)
-    empty = Part(score, np.empty(0, dtype=bool), None, [])
+    empty = ScoredPartition(score, np.empty(0, dtype=bool), None, [])
     if not len(score):
         return empty
     try:
@@ -130,7 +130,7 @@ def _check(number: int, y_score: Any, y_true: Any, sample_weight: Any) -> Part:
             given = np.asarray(sample_weight)
             # A partition may weigh nothing; all of them together may not.
             if len(given) == len(score) and not given.any():
-                return Part(score[:0], empty.second, None, [])
+                return ScoredPartition(score[:0], empty.second, None, [])
             weight = check_weight(given, len(score))
             kept = weight > 0
             if not kept.all():
@@ -139,10 +139,10 @@ def _check(number: int, y_score: Any, y_true: Any, sample_weight: Any) -> Part:
     except ValueError as error:
         raise ValueError(f"Partition {number}: {error}") from error
     second = np.asarray(y == labels[1]) if len(labels) == 2 else np.zeros(len(y), dtype=bool)
-    return Part(score, second, weight, labels)
+    return ScoredPartition(score, second, weight, labels)
 
 
-def _ask(part: Part) -> _Facts:
+def _ask(part: ScoredPartition) -> _Facts:
     if part.weight is None:
         second = float(np.count_nonzero(part.second))
         return _Facts(part.labels, _two(part, float(len(part.score)) - second, second), True)
@@ -152,7 +152,7 @@ def _ask(part: Part) -> _Facts:
     return _Facts(part.labels, _two(part, first, second), whole)
 
 
-def _two(part: Part, first: float, second: float) -> list[float]:
+def _two(part: ScoredPartition, first: float, second: float) -> list[float]:
     return [first, second][: len(part.labels)]
 
 
@@ -180,7 +180,9 @@ def summed_top(scored: Scored, mass: float, negatives_only: bool = False) -> Tab
     return gather([reduce_blocks(tables, _join, mass=mass)])[0]
 
 
-def _table(part: Part, label: Any, mass: float, negatives_only: bool, whole: bool) -> Table:
+def _table(
+    part: ScoredPartition, label: Any, mass: float, negatives_only: bool, whole: bool
+) -> Table:
     sample = part.sample(label, whole)
     score, positive, weight = sample.score, sample.positive, sample.weight
     kept = ~positive if negatives_only else np.ones(len(score), dtype=bool)
@@ -223,6 +225,6 @@ def summed_around(scored: Scored, cut: Any) -> tuple[FloatArray, FloatArray]:
     return hits, misses
 
 
-def _around(part: Part, label: Any, whole: bool, cut: Any) -> np.ndarray:
-    blocks = blocks_around(part.sample(label, whole), cut)
-    return np.stack([blocks.positive, blocks.negative])
+def _around(part: ScoredPartition, label: Any, whole: bool, cut: Any) -> np.ndarray:
+    rungs = rungs_around(part.sample(label, whole), cut)
+    return np.stack([rungs.positive, rungs.negative])

@@ -11,7 +11,7 @@ from sklearn.base import clone, is_classifier
 
 from .. import budget
 from ._cluster import gather, lost_cluster
-from ._first_rows import Candidates, candidates, merge, rows_of_block
+from ._first_rows import FirstRows, first_rows, merge, rows_of_block
 from ._lazy import LazyClassifier, is_collection, is_frame, lazily
 from ._partitions import aligned_blocks, reduce_blocks
 
@@ -125,7 +125,7 @@ class BudgetClassifier(LazyClassifier, budget.BudgetClassifier):
         places: Any = self.k
         if self.fraction is not None:
             places = delayed(self._places)(delayed(sum)([delayed(len)(block) for block in blocks]))
-        find = delayed(candidates, pure=False)
+        find = delayed(first_rows, pure=False)
         found = [find(number, block, places) for number, block in enumerate(blocks)]
         best = reduce_blocks(found, merge, k=places)
         best = delayed(_report_ties, pure=False)(best)
@@ -148,7 +148,7 @@ def _distinct(y: Any) -> np.ndarray:
     return np.unique(np.asarray(y))
 
 
-def _report_ties(best: Candidates) -> Candidates:
+def _report_ties(best: FirstRows) -> FirstRows:
     if best.left_out:
         message = budget.tie_message(best.left_out, len(best.score))
         try:
@@ -161,7 +161,7 @@ def _report_ties(best: Candidates) -> Candidates:
     return best
 
 
-def _label(best: Candidates, number: int, labels: np.ndarray) -> np.ndarray:
+def _label(best: FirstRows, number: int, labels: np.ndarray) -> np.ndarray:
     return labels[rows_of_block(best, number).astype(np.intp)]
 
 

@@ -1,7 +1,7 @@
 """Metrics at the top of scores that lie in partitions.
 
 The formulas, the ties and the weights are those of :mod:`shortlist.metrics`: the same
-functions see the same blocks of equal scores. Partitions send the highest of these blocks,
+functions see the same rungs of equal scores. Partitions send the highest of these rungs,
 as many as the list is long, and the sums of the rest. While a metric runs, the workers
 keep 9 bytes per row (17 with weights); the client holds 24 bytes per row of the list.
 """
@@ -15,12 +15,12 @@ import numpy as np
 
 from .._checks import check_k, check_rate, list_length, round_down
 from ..metrics import at_k, at_threshold
-from ..metrics._blocks import Blocks
 from ..metrics._measure import Measure
+from ..metrics._rungs import Rungs
 from ..metrics._sample import check_ties, warn_undefined
 from ..metrics.curve import BudgetCurve, curve_at
 from ._cluster import gather, lost_cluster
-from ._first_rows import candidates, merge
+from ._first_rows import first_rows, merge
 from ._lazy import is_frame
 from ._partitions import aligned_blocks, reduce_blocks
 from ._scored import Scored, collect, summed_around, summed_top
@@ -93,7 +93,7 @@ def top_k(scores: Any, k: int | float) -> TopRows:
     k = check_k(k)
     _check_vector(scores, "scores")
     blocks = [block for (block,) in aligned_blocks(scores, "scores")]
-    find = delayed(candidates, pure=False)
+    find = delayed(first_rows, pure=False)
     with lost_cluster():
         places = k if isinstance(k, int) else int(list_length(k, _count(scores, blocks), True))
         found = [find(number, block, places) for number, block in enumerate(blocks)]
@@ -311,7 +311,7 @@ def budget_curve(
     ----------
     y_true, y_score, sample_weight, pos_label
         As in :func:`precision_at_k`. With weights ``k`` is the running weight at the end
-        of every block of equal scores.
+        of every rung of equal scores.
     max_k : int, float or None, default=10_000
         Longest list: a count, or a fraction in (0, 1) of the rows. None: all rows; the
         curve then takes 40 bytes per row.
@@ -334,13 +334,13 @@ def budget_curve(
     longest = scored.total
     if wanted is not None:
         longest = min(longest, list_length(wanted, scored.total, scored.whole))
-    blocks = _blocks_of_list(scored, longest)
+    rungs = _rungs_of_list(scored, longest)
     lengths: np.ndarray = np.arange(1, int(longest) + 1)
     if sample_weight is not None:
-        end = np.cumsum(blocks.positive + blocks.negative)
+        end = np.cumsum(rungs.positive + rungs.negative)
         reached = end <= longest * (1 + 1e-12)
         lengths = end[reached] if reached.any() else end[:1]
-    return curve_at(lengths, blocks)
+    return curve_at(lengths, rungs)
 
 
 def _at_k(
@@ -357,8 +357,8 @@ def _at_k(
     scored = _scored(y_true, y_score, sample_weight, pos_label)
     if "positive" in measure.needs and not scored.positive:
         return warn_undefined(measure.name, "positive", stacklevel=4)
-    blocks = _blocks_of_list(scored, list_length(k, scored.total, scored.whole))
-    return float(measure.kernel(blocks, k=k, ties=ties))
+    rungs = _rungs_of_list(scored, list_length(k, scored.total, scored.whole))
+    return float(measure.kernel(rungs, k=k, ties=ties))
 
 
 def _at_fpr(measure: Measure, scored: Scored, rate: float, **params: Any) -> float:
@@ -371,11 +371,11 @@ def _at_fpr(measure: Measure, scored: Scored, rate: float, **params: Any) -> flo
     beyond = np.flatnonzero(np.cumsum(table.negative) > allowed)
     cut = table.score[beyond[0] if len(beyond) else -1]
     hits, misses = summed_around(scored, cut)
-    return float(measure.kernel(Blocks(hits, misses, scored.whole), **params))
+    return float(measure.kernel(Rungs(hits, misses, scored.whole), **params))
 
 
-def _blocks_of_list(scored: Scored, length: float) -> Blocks:
-    """Blocks of equal scores at least as far as the list goes, and one of all other rows."""
+def _rungs_of_list(scored: Scored, length: float) -> Rungs:
+    """Rungs of equal scores at least as far as the list goes, and one of all other rows."""
     table = summed_top(scored, length)
     rest = [
         max(total - float(part.sum()), 0.0)
@@ -384,7 +384,7 @@ def _blocks_of_list(scored: Scored, length: float) -> Blocks:
             (scored.negative, table.negative),
         )
     ]
-    return Blocks(
+    return Rungs(
         np.append(table.positive, rest[0]), np.append(table.negative, rest[1]), scored.whole
     )
 

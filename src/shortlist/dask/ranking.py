@@ -12,7 +12,7 @@ from .._losses import LOSSES
 from ..metrics._pairs import count_pairs
 from ._cluster import each, gather, keep, lost_cluster
 from ._lazy import LazyPredict, check_features, is_collection
-from ._pairs import DaskPairs, PartFacts, facts, prepare
+from ._pairs import DaskPairs, PartitionFacts, facts, prepare
 from ._partitions import aligned_blocks, reduce_blocks
 
 
@@ -107,6 +107,12 @@ class RankSVM(LazyPredict, pairs.RankSVM):
                 "collections do not have at hand. Use kernel='linear', or fit a sample in "
                 "memory; sklearn.kernel_approximation makes features for a linear fit."
             )
+        if self.pairwise_features != "difference":
+            raise ValueError(
+                f"pairwise_features={self.pairwise_features!r} needs all pairs of rows, which dask "
+                "collections do not have at hand. Use pairwise_features='difference', or fit a "
+                "sample in memory."
+            )
         check_features(self, X, reset=True)
         loss = LOSSES[self.loss]
         blocks = aligned_blocks(X, y=y, qid=qid, sample_weight=sample_weight)
@@ -154,7 +160,7 @@ class RankSVM(LazyPredict, pairs.RankSVM):
         asked = [reduce_blocks([pair[0] for pair in counted], np.sum, axis=0)]
         with lost_cluster():
             counts, *groups = gather([*asked, *(pair[1] for pair in counted)])
-        _check_whole([PartFacts(some, len(some)) for some in groups], qid is None)
+        _check_whole([PartitionFacts(some, len(some)) for some in groups], qid is None)
         if not counts[1]:
             raise ValueError("There is no pair to score: y is constant in every group of qid.")
         return float(counts[0] / counts[1])
@@ -173,7 +179,7 @@ def _count(
     return np.array(count_pairs(np.asarray(y), model.predict(X), group, weight)), groups
 
 
-def _check_whole(known: list[PartFacts], one_group: bool) -> None:
+def _check_whole(known: list[PartitionFacts], one_group: bool) -> None:
     """Raise if a group has rows in two partitions."""
     filled = [i for i, fact in enumerate(known) if fact.n_rows]
     if len(filled) < 2:

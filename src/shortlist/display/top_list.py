@@ -24,8 +24,8 @@ class TopListDisplay:
 
     .. math:: p_r = h(r) - h(r - 1)
 
-    of :func:`shortlist.metrics.budget_curve`: 1 or 0 without ties; inside a block
-    of equal scores, where the order is arbitrary, the block's share of positives,
+    of :func:`shortlist.metrics.budget_curve`: 1 or 0 without ties; inside a rung
+    of equal scores, where the order is arbitrary, its share of positives,
     drawn as a mark that is partly above and partly below.
 
     Parameters

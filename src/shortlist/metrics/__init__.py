@@ -16,6 +16,7 @@ from .at_threshold import (
     recall_at_precision,
 )
 from .curve import BudgetBand, BudgetCurve, budget_band, budget_curve
+from .discoveries import DiscoveryBand, conformal_selection, false_discovery_band
 from .intervals import Comparison, Interval, compare, interval
 from .names import metric_names
 from .ranking import (
@@ -32,13 +33,16 @@ __all__ = [
     "BudgetBand",
     "BudgetCurve",
     "Comparison",
+    "DiscoveryBand",
     "Interval",
     "average_precision",
     "bedroc",
     "budget_band",
     "budget_curve",
     "compare",
+    "conformal_selection",
     "enrichment_factor",
+    "false_discovery_band",
     "interval",
     "lift_at_k",
     "metric_names",

@@ -1,7 +1,7 @@
 """Stratified resampling of ranked rows, at the cost of the rows that matter.
 
 A resample draws as many positives and as many negatives as there are, with
-replacement. The scores are sorted once: a resample is a weight per tie block, and
+replacement. The scores are sorted once: a resample is a weight per rung, and
 a metric is its kernel on those weights. Rows that no metric can tell apart are one
 cell, drawn together: runs of one class, and for a metric of the top of the list
 everything that lies deeper than a resample can reach.
@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._blocks import Blocks, descending
 from ._measure import Measure
+from ._rungs import Rungs, descending
 from ._sample import FloatArray, Sample
 
 # One binomial per cell costs about as much as this many single rows.
@@ -29,22 +29,22 @@ def margin(rows: float) -> float:
     """Return how many rows beyond the m-th a resample's m-th row may come from.
 
     The number of draws among the first m + 8 sqrt(m) + 60 rows stays below m with
-    probability under 1e-14 (Chernoff); the last block then stands in for them.
+    probability under 1e-14 (Chernoff); the last rung then stands in for them.
     """
     return 8 * math.sqrt(rows) + 60
 
 
 @dataclass(frozen=True, slots=True)
 class _Stratum:
-    """One class: cells of equal rows, with their block under each scoring."""
+    """One class: cells of equal rows, with their rung under each scoring."""
 
     count: NDArray[np.intp]
-    blocks: tuple[NDArray[np.intp], ...]
+    rungs: tuple[NDArray[np.intp], ...]
     weight: FloatArray | None
     cell_of_row: NDArray[np.intp] | None
 
-    def draw(self, rng: np.random.Generator, n_blocks: Sequence[int]) -> list[FloatArray]:
-        """Return the weight per block of one resample, for each scoring."""
+    def draw(self, rng: np.random.Generator, n_rungs: Sequence[int]) -> list[FloatArray]:
+        """Return the weight per rung of one resample, for each scoring."""
         if self.cell_of_row is None:
             size = int(self.count.sum())
             drawn = rng.multinomial(size, self.count / size).astype(np.float64)
@@ -55,8 +55,8 @@ class _Stratum:
         if self.weight is not None:
             drawn *= self.weight
         return [
-            np.bincount(block, drawn, minlength=n).astype(np.float64, copy=False)
-            for block, n in zip(self.blocks, n_blocks, strict=True)
+            np.bincount(rung, drawn, minlength=n).astype(np.float64, copy=False)
+            for rung, n in zip(self.rungs, n_rungs, strict=True)
         ]
 
 
@@ -67,30 +67,30 @@ def resamples(
     rng: np.random.Generator,
     measure: Measure | None = None,
     **params: Any,
-) -> Iterator[tuple[Blocks, ...]]:
-    """Yield resamples as tie blocks, the same rows under each of the scorings.
+) -> Iterator[tuple[Rungs, ...]]:
+    """Yield resamples as rungs, the same rows under each of the scorings.
 
-    With a ``measure`` the rows that it cannot reach are one block.
+    With a ``measure`` the rows that it cannot reach are one rung.
     """
-    blocks = []
+    rungs = []
     for score in scores:
         scored = sample.replace_score(score)
         threshold = None
         if measure is not None and measure.cut is not None and sample.weight is None:
             threshold = measure.cut(scored, margin, **params)
-        blocks.append(_block_of_row(scored, threshold))
-    n_blocks = [int(block.max()) + 1 for block in blocks]
+        rungs.append(_rung_of_row(scored, threshold))
+    n_rungs = [int(rung.max()) + 1 for rung in rungs]
     strata = [
-        _stratum(member, blocks, n_blocks, sample.weight)
+        _stratum(member, rungs, n_rungs, sample.weight)
         for member in (sample.positive, ~sample.positive)
     ]
     for _ in range(n_resamples):
-        drawn = zip(*(stratum.draw(rng, n_blocks) for stratum in strata), strict=True)
-        yield tuple(Blocks(hits, misses, sample.whole) for hits, misses in drawn)
+        drawn = zip(*(stratum.draw(rng, n_rungs) for stratum in strata), strict=True)
+        yield tuple(Rungs(hits, misses, sample.whole) for hits, misses in drawn)
 
 
-def _block_of_row(sample: Sample, threshold: Any) -> NDArray[np.intp]:
-    """Return each row's block, best first; the rows below the threshold are the last."""
+def _rung_of_row(sample: Sample, threshold: Any) -> NDArray[np.intp]:
+    """Return each row's rung, best first; the rows below the threshold are the last."""
     head = slice(None) if threshold is None else np.flatnonzero(sample.score >= threshold)
     score, positive = sample.score[head], sample.positive[head]
     order, start = descending(score)
@@ -101,28 +101,28 @@ def _block_of_row(sample: Sample, threshold: Any) -> NDArray[np.intp]:
     joins = np.concatenate([[False], (kind[1:] == kind[:-1]) & (kind[1:] >= 0)])
     ranked = np.empty(len(score), dtype=np.intp)
     ranked[order] = np.repeat(np.cumsum(~joins) - 1, size)
-    block = np.full(sample.size, ranked.max() + 1, dtype=np.intp)
-    block[head] = ranked
-    return block
+    rung = np.full(sample.size, ranked.max() + 1, dtype=np.intp)
+    rung[head] = ranked
+    return rung
 
 
 def _stratum(
     member: NDArray[np.bool_],
-    blocks: Sequence[NDArray[np.intp]],
-    n_blocks: Sequence[int],
+    rungs: Sequence[NDArray[np.intp]],
+    n_rungs: Sequence[int],
     weight: FloatArray | None,
 ) -> _Stratum:
-    """Gather the rows of a class that share their block under every scoring."""
-    own = [block[member] for block in blocks]
+    """Gather the rows of a class that share their rung under every scoring."""
+    own = [rung[member] for rung in rungs]
     size = len(own[0])
     if weight is not None:
         each = np.arange(size)
         return _Stratum(np.ones(size, dtype=np.intp), tuple(own), weight[member], each)
-    cell = np.ravel_multi_index(own, n_blocks)
+    cell = np.ravel_multi_index(own, n_rungs)
     cells, count = np.unique(cell, return_counts=True)
     few = _ROWS_PER_BINOMIAL * len(cells) < size
     cell_of_row = None if few else np.repeat(np.arange(len(cells)), count)
-    return _Stratum(count, tuple(np.unravel_index(cells, n_blocks)), None, cell_of_row)
+    return _Stratum(count, tuple(np.unravel_index(cells, n_rungs)), None, cell_of_row)
 
 
 def row_resamples(
@@ -131,7 +131,7 @@ def row_resamples(
     n_resamples: int,
     rng: np.random.Generator,
 ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp] | None]]:
-    """Yield resampled rows, for metrics that are not a function of tie blocks.
+    """Yield resampled rows, for metrics that are not a function of rungs.
 
     Whole groups are drawn when there are groups, each copy a group of its own;
     otherwise rows, within each label when there are two.

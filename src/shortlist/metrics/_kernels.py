@@ -1,6 +1,6 @@
-"""The formulas: one function per metric, on the weights of tie blocks.
+"""The formulas: one function per metric, on the weights of rungs.
 
-Each takes :class:`Blocks`, best block first, and returns a float. Blocks may be
+Each takes :class:`Rungs`, best rung first, and returns a float. Rungs may be
 empty (a resample can miss a row), the totals may not.
 """
 
@@ -11,21 +11,21 @@ import math
 import numpy as np
 
 from .._checks import list_length, round_down
-from ._blocks import Blocks
+from ._rungs import Rungs
 from ._sample import FloatArray, at_least
 
 
-def hits_at_k(blocks: Blocks, k: int | float, ties: str) -> float:
+def hits_at_k(rungs: Rungs, k: int | float, ties: str) -> float:
     """Positive weight among the first k rows."""
-    size = blocks.positive + blocks.negative
+    size = rungs.positive + rungs.negative
     end = np.cumsum(size)
-    length = list_length(k, float(end[-1]), blocks.whole)
+    length = list_length(k, float(end[-1]), rungs.whole)
     cut = int(np.searchsorted(end, length))
     if cut == len(end):
-        return float(blocks.positive.sum())
+        return float(rungs.positive.sum())
     places = length - (end[cut] - size[cut])
-    hits = float(blocks.positive[:cut].sum())
-    positive, negative = blocks.positive[cut], blocks.negative[cut]
+    hits = float(rungs.positive[:cut].sum())
+    positive, negative = rungs.positive[cut], rungs.negative[cut]
     if ties == "expected":
         return float(hits + places * positive / (positive + negative))
     if ties == "optimistic":
@@ -33,31 +33,31 @@ def hits_at_k(blocks: Blocks, k: int | float, ties: str) -> float:
     return float(hits + max(places - negative, 0.0))
 
 
-def precision_at_k(blocks: Blocks, k: int | float, ties: str) -> float:
+def precision_at_k(rungs: Rungs, k: int | float, ties: str) -> float:
     """Hits divided by the length of the list."""
-    return hits_at_k(blocks, k, ties) / list_length(k, blocks.total, blocks.whole)
+    return hits_at_k(rungs, k, ties) / list_length(k, rungs.total, rungs.whole)
 
 
-def recall_at_k(blocks: Blocks, k: int | float, ties: str) -> float:
+def recall_at_k(rungs: Rungs, k: int | float, ties: str) -> float:
     """Hits divided by the positives."""
-    return hits_at_k(blocks, k, ties) / float(blocks.positive.sum())
+    return hits_at_k(rungs, k, ties) / float(rungs.positive.sum())
 
 
-def lift_at_k(blocks: Blocks, k: int | float, ties: str) -> float:
+def lift_at_k(rungs: Rungs, k: int | float, ties: str) -> float:
     """Precision divided by the prevalence."""
-    return precision_at_k(blocks, k, ties) * blocks.total / float(blocks.positive.sum())
+    return precision_at_k(rungs, k, ties) * rungs.total / float(rungs.positive.sum())
 
 
-def recall_at_fpr(blocks: Blocks, fpr: float, ties: str) -> float:
+def recall_at_fpr(rungs: Rungs, fpr: float, ties: str) -> float:
     """Share of the positives ahead of the first negative that is one too many."""
-    allowed = round_down(fpr * float(blocks.negative.sum()), blocks.whole)
-    end = np.cumsum(blocks.negative)
+    allowed = round_down(fpr * float(rungs.negative.sum()), rungs.whole)
+    end = np.cumsum(rungs.negative)
     cut = int(np.searchsorted(end, allowed, side="right"))
-    total = float(blocks.positive.sum())
+    total = float(rungs.positive.sum())
     if cut == len(end):
         return 1.0
-    hits = float(blocks.positive[:cut].sum())
-    positive, negative = blocks.positive[cut], blocks.negative[cut]
+    hits = float(rungs.positive[:cut].sum())
+    positive, negative = rungs.positive[cut], rungs.negative[cut]
     if ties == "optimistic":
         hits += positive
     elif ties == "expected":
@@ -67,33 +67,33 @@ def recall_at_fpr(blocks: Blocks, fpr: float, ties: str) -> float:
     return float(hits / total)
 
 
-def precision_at_recall(blocks: Blocks, recall: float) -> float:
+def precision_at_recall(rungs: Rungs, recall: float) -> float:
     """Best precision among the thresholds that reach the recall."""
-    hits, size = _taken(blocks)
+    hits, size = _taken(rungs)
     reached = at_least(hits, recall * hits[-1]) & (size > 0)
     return float(np.max(hits[reached] / size[reached]))
 
 
-def recall_at_precision(blocks: Blocks, precision: float) -> float:
+def recall_at_precision(rungs: Rungs, precision: float) -> float:
     """Best recall among the thresholds that reach the precision, 0 when none does."""
-    hits, size = _taken(blocks)
+    hits, size = _taken(rungs)
     reached = hits[at_least(hits, precision * size)]
     return float(reached[-1] / hits[-1]) if len(reached) else 0.0
 
 
-def _taken(blocks: Blocks) -> tuple[FloatArray, FloatArray]:
+def _taken(rungs: Rungs) -> tuple[FloatArray, FloatArray]:
     """Positive weight and weight of all rows at or above each threshold."""
-    hits = np.cumsum(blocks.positive)
-    return hits, hits + np.cumsum(blocks.negative)
+    hits = np.cumsum(rungs.positive)
+    return hits, hits + np.cumsum(rungs.negative)
 
 
-def partial_auc(blocks: Blocks, max_fpr: float | None, min_tpr: float | None) -> float:
+def partial_auc(rungs: Rungs, max_fpr: float | None, min_tpr: float | None) -> float:
     """Area of the ROC curve inside ``[0, max_fpr] x [min_tpr, 1]``, standardised."""
     right = 1.0 if max_fpr is None else max_fpr
     floor = 0.0 if min_tpr is None else min_tpr
     fpr, tpr = (
         np.concatenate([[0.0], np.cumsum(part) / part.sum()])
-        for part in (blocks.negative, blocks.positive)
+        for part in (rungs.negative, rungs.positive)
     )
     stop = int(np.searchsorted(fpr, right, side="right"))
     if stop < len(fpr):
@@ -116,9 +116,9 @@ def _between(at: float, x: FloatArray, y: FloatArray, stop: int) -> float:
     return float(y[stop - 1] + step * (y[stop] - y[stop - 1]))
 
 
-def bedroc(blocks: Blocks, alpha: float, ties: str) -> float:
+def bedroc(rungs: Rungs, alpha: float, ties: str) -> float:
     """Exponentially weighted ranks of the positives, scaled to [0, 1]."""
-    positive, negative = blocks.positive, blocks.negative
+    positive, negative = rungs.positive, rungs.negative
     size = positive + negative
     rate = alpha / size.sum()
     ahead = np.cumsum(size) - size

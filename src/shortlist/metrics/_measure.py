@@ -1,4 +1,4 @@
-"""A metric as the library sees it: a kernel on tie blocks and what it depends on."""
+"""A metric as the library sees it: a kernel on rungs and what it depends on."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ._blocks import Blocks, blocks_around, tie_blocks
+from ._rungs import Rungs, rungs_around, rungs_of
 from ._sample import Sample, warn_undefined
 
 
@@ -19,7 +19,7 @@ class Measure:
     name : str
         Name of the public function.
     kernel : callable
-        ``kernel(blocks, **params)``, the value. It serves the estimate and
+        ``kernel(rungs, **params)``, the value. It serves the estimate and
         every resample of it.
     needs : tuple of {"positive", "negative"}
         Classes without which the metric is undefined.
@@ -28,7 +28,7 @@ class Measure:
         matters. ``margin(m)`` is the number of further rows
         to include when the m-th row may move, as it does in a resample.
     trials : callable or None
-        ``trials(blocks, **params)``: the metric is ``unit * hits / trials`` with
+        ``trials(rungs, **params)``: the metric is ``unit * hits / trials`` with
         binomial hits; returns ``(trials, unit)``.
     """
 
@@ -46,18 +46,18 @@ class Measure:
             return "negative"
         return None
 
-    def blocks(self, sample: Sample, **params: Any) -> Blocks:
+    def rungs(self, sample: Sample, **params: Any) -> Rungs:
         """Group the rows no finer than this metric needs."""
         if self.cut is None:
-            return tie_blocks(sample)
-        return blocks_around(sample, self.cut(sample, _no_margin, **params))
+            return rungs_of(sample)
+        return rungs_around(sample, self.cut(sample, _no_margin, **params))
 
     def __call__(self, sample: Sample, **params: Any) -> float:
         """Evaluate the metric, with a warning and NaN where it is undefined."""
         missing = self.missing(sample)
         if missing is not None:
             return warn_undefined(self.name, missing, stacklevel=4)
-        return float(self.kernel(self.blocks(sample, **params), **params))
+        return float(self.kernel(self.rungs(sample, **params), **params))
 
 
 def _no_margin(rows: float) -> float:

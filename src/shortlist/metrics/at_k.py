@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 
 from .._checks import check_k, list_length
 from . import _kernels
-from ._blocks import Blocks, score_beyond
 from ._measure import Measure
+from ._rungs import Rungs, score_beyond
 from ._sample import Sample, check_sample, check_ties
 
 
@@ -19,17 +19,17 @@ def _cut(sample: Sample, margin: Callable[[float], float], k: int | float, ties:
     return score_beyond(sample.score, length + margin(length), sample.weight)
 
 
-def _trials_of_list(blocks: Blocks, k: int | float, ties: str) -> tuple[float, float]:
-    return list_length(k, blocks.total, blocks.whole), 1.0
+def _trials_of_list(rungs: Rungs, k: int | float, ties: str) -> tuple[float, float]:
+    return list_length(k, rungs.total, rungs.whole), 1.0
 
 
-def _trials_of_positives(blocks: Blocks, **params: Any) -> tuple[float, float]:
-    return float(blocks.positive.sum()), 1.0
+def _trials_of_positives(rungs: Rungs, **params: Any) -> tuple[float, float]:
+    return float(rungs.positive.sum()), 1.0
 
 
-def _trials_of_lift(blocks: Blocks, k: int | float, ties: str) -> tuple[float, float]:
-    trials, _ = _trials_of_list(blocks, k, ties)
-    return trials, blocks.total / float(blocks.positive.sum())
+def _trials_of_lift(rungs: Rungs, k: int | float, ties: str) -> tuple[float, float]:
+    trials, _ = _trials_of_list(rungs, k, ties)
+    return trials, rungs.total / float(rungs.positive.sum())
 
 
 PRECISION_AT_K = Measure("precision_at_k", _kernels.precision_at_k, (), _cut, _trials_of_list)

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 
 from .._checks import check_rate, round_down
 from . import _kernels, at_k
-from ._blocks import Blocks, score_beyond
 from ._measure import Measure
+from ._rungs import Rungs, score_beyond
 from ._sample import Sample, check_sample, check_ties
 
 
@@ -26,17 +26,17 @@ def _cut_by_negatives(
     return score_beyond(negative, allowed + margin(allowed), weight)
 
 
-def _top_kernel(blocks: Blocks, ties: str) -> float:
-    return _kernels.recall_at_fpr(blocks, 0.0, ties)
+def _top_kernel(rungs: Rungs, ties: str) -> float:
+    return _kernels.recall_at_fpr(rungs, 0.0, ties)
 
 
 def _top_cut(sample: Sample, margin: Callable[[float], float], ties: str) -> Any:
     return _cut_by_negatives(sample, margin, 0.0, ties)
 
 
-def _quantile_kernel(blocks: Blocks, tau: float, quantile: str, ties: str) -> float:
+def _quantile_kernel(rungs: Rungs, tau: float, quantile: str, ties: str) -> float:
     kernel = _kernels.recall_at_k if quantile == "all" else _kernels.recall_at_fpr
-    return kernel(blocks, tau, ties)
+    return kernel(rungs, tau, ties)
 
 
 def _quantile_cut(

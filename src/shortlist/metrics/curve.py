@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._checks import check_k, check_rate, list_length
-from ._blocks import Blocks, tie_blocks
 from ._bootstrap import generator, resamples
+from ._rungs import Rungs, rungs_of
 from ._sample import FloatArray, Sample, check_sample, warn_undefined
 
 _MAX_POINTS = 1000
@@ -73,7 +73,7 @@ def budget_curve(
               \mathrm{recall} = \frac{h}{n^+}, \quad
               \mathrm{lift} = \frac{h / k}{n^+ / n}
 
-    The mean is over all orders of tied rows: inside a block of equal scores the
+    The mean is over all orders of tied rows: inside a rung of equal scores the
     hits grow linearly. One sort and one pass.
 
     Parameters
@@ -109,18 +109,18 @@ def budget_curve(
     array([1. , 1.5, 2. , 2. ])
     """
     sample = check_sample(y_true, y_score, sample_weight, pos_label)
-    return curve_at(_every_length(sample), tie_blocks(sample))
+    return curve_at(_every_length(sample), rungs_of(sample))
 
 
-def curve_at(k: np.ndarray, blocks: Blocks) -> BudgetCurve:
+def curve_at(k: np.ndarray, rungs: Rungs) -> BudgetCurve:
     """Return the curve at the given list lengths."""
-    hits = hits_at(k, blocks)
+    hits = hits_at(k, rungs)
     precision = hits / k
-    positives = float(blocks.positive.sum())
+    positives = float(rungs.positive.sum())
     if positives == 0:
         nothing = np.full(len(hits), warn_undefined("recall of budget_curve", "positive", 4))
         return BudgetCurve(k, precision, nothing, nothing.copy(), hits)
-    lift = precision * (blocks.total / positives)
+    lift = precision * (rungs.total / positives)
     return BudgetCurve(k, precision, hits / positives, lift, hits)
 
 
@@ -130,12 +130,12 @@ def _every_length(sample: Sample) -> np.ndarray:
     return np.cumsum(sample.weight[np.argsort(sample.score)[::-1]])
 
 
-def hits_at(lengths: np.ndarray, blocks: Blocks) -> FloatArray:
-    """Return the expected hits: they grow linearly inside a block."""
-    size = blocks.positive + blocks.negative
+def hits_at(lengths: np.ndarray, rungs: Rungs) -> FloatArray:
+    """Return the expected hits: they grow linearly inside a rung."""
+    size = rungs.positive + rungs.negative
     filled = size > 0
     end = np.concatenate([[0.0], np.cumsum(size[filled])])
-    hits = np.concatenate([[0.0], np.cumsum(blocks.positive[filled])])
+    hits = np.concatenate([[0.0], np.cumsum(rungs.positive[filled])])
     return np.interp(lengths, end, hits)
 
 
@@ -196,10 +196,10 @@ def budget_band(
     precision = np.empty((n_resamples, len(lengths)))
     recall = np.empty_like(precision)
     draws = resamples(sample, [sample.score], n_resamples, generator(random_state))
-    for row, (blocks,) in enumerate(draws):
-        hits = hits_at(lengths, blocks)
+    for row, (rungs,) in enumerate(draws):
+        hits = hits_at(lengths, rungs)
         precision[row] = hits / lengths
-        recall[row] = hits / blocks.positive.sum()
+        recall[row] = hits / rungs.positive.sum()
     tail = 0.5 * (1 - confidence)
     low, high = np.quantile(precision, [tail, 1 - tail], axis=0)
     recall_low, recall_high = np.quantile(recall, [tail, 1 - tail], axis=0)

@@ -288,7 +288,7 @@ class _Problem:
         sample, others, params = self._sample()
         draws = resamples(sample, others, len(values), rng, self.measure, **params)
         for row, drawn in enumerate(draws):
-            values[row] = [self.measure.kernel(blocks, **params) for blocks in drawn]
+            values[row] = [self.measure.kernel(rungs, **params) for rungs in drawn]
         return values
 
     def trials(self, method: str) -> tuple[float, float]:
@@ -299,7 +299,7 @@ class _Problem:
                 f"method={method!r} needs a proportion and {name} is none; use method='bootstrap'."
             )
         sample, _, params = self._sample()
-        return self.measure.trials(self.measure.blocks(sample, **params), **params)
+        return self.measure.trials(self.measure.rungs(sample, **params), **params)
 
     def _sample(self) -> tuple[Any, list[NDArray[Any]], dict[str, Any]]:
         bound = inspect.signature(self.metric).bind(None, None, **self.params)

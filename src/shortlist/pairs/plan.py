@@ -63,15 +63,15 @@ def plan_pairs(y: np.ndarray, group: np.ndarray, max_rank_distance: int | None) 
     both = np.full(len(row), _UPPER | _LOWER, dtype=np.uint8)
     if max_rank_distance is None or max_rank_distance > rank.max():
         return _segments(group_of, rank, both, row)
-    # Blocks of max_rank_distance ranks: inside a block all pairs count. Between a
-    # block and the next those count whose upper offset is at most the lower one.
-    block, offset = np.divmod(rank, max_rank_distance)
-    segment = np.cumsum(_changes(block) | new_group) - 1
-    follows = np.append(~new_group[1:] & (block[1:] == block[:-1] + 1), False)
+    # Bands of max_rank_distance ranks: inside a band all pairs count. Between a
+    # band and the next those count whose upper offset is at most the lower one.
+    band, offset = np.divmod(rank, max_rank_distance)
+    segment = np.cumsum(_changes(band) | new_group) - 1
+    follows = np.append(~new_group[1:] & (band[1:] == band[:-1] + 1), False)
     has_next = np.zeros(segment[-1] + 1, dtype=bool)
     has_next[segment[follows]] = True
     lower = np.flatnonzero(has_next[segment])
-    upper = np.flatnonzero(block > 0)
+    upper = np.flatnonzero(band > 0)
     n_segments = segment[-1] + 1
     return _segments(
         np.concatenate([segment, n_segments + segment[lower], n_segments + segment[upper] - 1]),

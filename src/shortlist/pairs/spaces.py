@@ -178,7 +178,7 @@ class KernelSpace:
     kernel : KernelMatrix
         Kernel matrix of the training rows.
     cache_size : float
-        Megabytes: a matrix that fits is computed once, a larger one block by block
+        Megabytes: a matrix that fits is computed once, a larger one strip by strip
         for every product.
     """
 
@@ -193,15 +193,15 @@ class KernelSpace:
         self.length = float(self._bounds[0].max())
         self._step = max(1, _BLOCK_BYTES // (8 * self.n_rows))
         fits = 8.0 * self.n_rows * self.n_rows <= cache_size * 2.0**20
-        self.matrix = np.concatenate([block for _, block in self._blocks()]) if fits else None
+        self.matrix = np.concatenate([strip for _, strip in self._strips()]) if fits else None
         self.indefinite = not is_positive(kernel, centred=True)
         self.defect = self._rounded_away()
 
-    def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
+    def _strips(self) -> Iterator[tuple[slice, np.ndarray]]:
         for start in range(0, self.n_rows, self._step):
             part = slice(start, start + self._step)
-            block = self._kernel.block(part, slice(None))
-            yield part, np.asarray(block, dtype=np.float64)
+            strip = self._kernel.entries(part, slice(None))
+            yield part, np.asarray(strip, dtype=np.float64)
 
     def _rounded_away(self) -> float:
         """Bound what rounding of a given matrix may have taken from its eigenvalues.
@@ -211,15 +211,15 @@ class KernelSpace:
         if not self._kernel.precomputed and self._kernel.dtype == np.float64:
             return 0.0
         unit = 2.0**-24 if self._kernel.dtype == np.float32 else 100.0 * UNIT
-        blocks = (
-            [self.matrix] if self.matrix is not None else (block for _, block in self._blocks())
+        strips = (
+            [self.matrix] if self.matrix is not None else (strip for _, strip in self._strips())
         )
-        return unit * math.sqrt(sum(float(np.vdot(block, block)) for block in blocks))
+        return unit * math.sqrt(sum(float(np.vdot(strip, strip)) for strip in strips))
 
     def take(self, index: np.ndarray) -> KernelSpace:
         """Return the same space seen from some of the rows."""
-        block = self._kernel.block(index, index)
-        return KernelSpace(KernelMatrix(block, None), self._cache_size)
+        entries = self._kernel.entries(index, index)
+        return KernelSpace(KernelMatrix(entries, None), self._cache_size)
 
     def lift(self, v: np.ndarray) -> np.ndarray:
         """Return the sum of the rows' features weighted by `v`."""
@@ -231,8 +231,8 @@ class KernelSpace:
             return self.matrix @ u
         if u is not self._scored[0]:  # a proof asks for the same twice
             out = np.empty(self.n_rows)
-            for part, block in self._blocks():
-                out[part] = block @ u
+            for part, strip in self._strips():
+                out[part] = strip @ u
             self._scored = u, out
         return self._scored[1]
 

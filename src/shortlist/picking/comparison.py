@@ -72,6 +72,11 @@ class Entry:
     weight: float
     seconds: float
 
+    @property
+    def shown_difference(self) -> float:
+        """The difference of the hits as they are written, so that a reader can check it."""
+        return _tenths(_tenths(self.hits) - _tenths(self.hits - self.difference))
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -88,11 +93,14 @@ class Comparison:
         The budget.
     left_out : dict
         Families that were not tried, with the reason.
+    unit : str
+        What is counted: "hits", or the "sum" of numeric outcomes.
     """
 
     entries: tuple[Entry, ...]
     k: int
     left_out: dict[str, str]
+    unit: str = "hits"
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -128,15 +136,21 @@ class Comparison:
         return pd.DataFrame([asdict(entry) for entry in self.entries])
 
     def __str__(self) -> str:
-        head = ("model", f"hits of {self.k}", f"{CONFIDENCE:.0%} interval", "to baseline", "weight")
+        head = (
+            "model",
+            f"{self.unit} of {self.k}",
+            f"{CONFIDENCE:.0%} interval",
+            "to baseline",
+            "weight",
+        )
         rows = [head]
         shown = self._main_entries()
         for e in shown:
-            gain = f"{e.difference:+.1f} ± {e.difference_error:.1f}"
+            gain = f"{e.shown_difference:+.1f} ± {e.difference_error:.1f}"
             rows.append(
                 (
                     e.name + (" *" if e.is_winner else ""),
-                    f"{e.hits:.1f}",
+                    f"{_tenths(e.hits):.1f}",
                     f"{e.low:.0f} to {e.high:.0f}",
                     "baseline" if e.is_baseline else gain,
                     "" if e.is_winner else f"{e.weight:.0%}",
@@ -188,7 +202,9 @@ def forecast_budgets(n_candidates: int, k: int) -> np.ndarray:
     return np.unique(np.append(grid, k))
 
 
-def compare_models(outlook: Outlook, winner: str, k: int, left_out: dict[str, str]) -> Comparison:
+def compare_models(
+    outlook: Outlook, winner: str, k: int, left_out: dict[str, str], unit: str = "hits"
+) -> Comparison:
     """Compare all models at this budget."""
     baseline = outlook.models[0]
     entries = []
@@ -211,7 +227,7 @@ def compare_models(outlook: Outlook, winner: str, k: int, left_out: dict[str, st
             )
         )
     entries.sort(key=lambda entry: (not entry.is_winner, -entry.hits))
-    return Comparison(tuple(entries), k, left_out)
+    return Comparison(tuple(entries), k, left_out, unit)
 
 
 def forecast_hits(outlook: Outlook, winner: str, k: int) -> tuple[Forecast, ExpectedHits]:
@@ -232,29 +248,44 @@ def verdict(comparison: Comparison, chosen_for: int) -> str:
     when = "" if k == chosen_for else f", weighed for a budget of {chosen_for},"
     used = [entry for entry in comparison if entry.weight and not entry.is_winner]
     name = f"a {COMBINATION} of {len(used)} models" if len(used) > 1 else winner.name
-    text = f"{name}{when} finds {_round(winner.hits, k)} of {k}"
+    found = f"finds {counted(winner.hits)} of {k}"
+    if comparison.unit != "hits":
+        found = f"brings {counted(winner.hits)} with {k} rows"
+    text = f"{name}{when} {found}"
     if not winner.is_baseline:
-        text += f", {baseline.name} {_round(baseline.hits, k)}; {_difference(winner)}"
+        text += f", {baseline.name} {counted(baseline.hits)}; {_difference(winner)}"
         if winner.difference <= winner.difference_error:
             text += ", within noise"
     return f"{text}."
 
 
-def expectation(expected: ExpectedHits, k: int) -> str:
+def expectation(expected: ExpectedHits) -> str:
     """Put the expected hits into words."""
     return (
-        f"Expect {_round(expected.value, k)} hits, {expected.low:.0f} to {expected.high:.0f} with "
+        f"Expect {counted(expected.value)} hits, {expected.low:.0f} to {expected.high:.0f} with "
         f"{expected.confidence:.0%} probability."
     )
 
 
 def _difference(entry: Entry) -> str:
-    error = entry.difference_error
-    if not np.isfinite(error):
-        return f"difference {entry.difference:.1f}, of unknown noise with a single fold"
-    return f"difference {_round(entry.difference, 10 * error)} ± {_round(error, 10 * error)}"
+    text = f"difference {counted(entry.shown_difference)}"
+    if not np.isfinite(entry.difference_error):
+        return f"{text}, of unknown noise with a single fold"
+    return f"{text} ± {counted(entry.difference_error)}"
 
 
-def _round(value: float, scale: float) -> str:
-    """Write a number with a digit after the point where the scale is small."""
-    return f"{value:.0f}" if scale >= 20 else f"{value:.1f}".removesuffix(".0")
+def counted(hits: float) -> str:
+    """Write hits, wherever they are written: to the tenth, whole where they are whole.
+
+    Examples
+    --------
+    >>> from shortlist.picking.comparison import counted
+    >>> counted(16.46), counted(16.0), counted(12345.6)
+    ('16.5', '16', '12,345.6')
+    """
+    return f"{_tenths(hits):,.1f}".removesuffix(".0")
+
+
+def _tenths(value: float) -> float:
+    # First to nine digits, so that sums that should be equal are; zero without a sign.
+    return round(round(value, 9) * 10) / 10 + 0.0

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import betaln, gammaln
 from scipy.stats import beta, t
 
-from ..metrics._blocks import tie_blocks
+from ..metrics._rungs import rungs_of
 from ..metrics._sample import FloatArray, Sample
 from ..metrics.curve import hits_at
 
@@ -27,7 +27,7 @@ def shares(
     """Return the expected hits per row when the list is cut at each of the rates."""
     whole = weight is None or bool(np.all(weight == np.floor(weight)))
     sample = Sample(positive, scores, weight, whole)
-    return hits_at(rates * sample.total, tie_blocks(sample)) / sample.total
+    return hits_at(rates * sample.total, rungs_of(sample)) / sample.total
 
 
 def mean_and_error(values: FloatArray, weight: FloatArray, ratio: float) -> tuple[float, float]:

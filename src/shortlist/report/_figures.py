@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._density import class_densities
-from ..metrics._blocks import tie_blocks
+from ..metrics._rungs import rungs_of
 from ..metrics._sample import Sample, check_sample
 from ..metrics.curve import hits_at
 from ._scale import Scale, rounded_up
@@ -104,6 +104,6 @@ def _cuts(sample: Sample, rates: np.ndarray) -> tuple[np.ndarray, np.ndarray, np
     # A hair less, so that rounding of the sum does not move on to the next row.
     row = np.searchsorted(reached, wanted * (1 - 1e-12))
     cut = sample.score[order[np.minimum(row, sample.size - 1)]]
-    hits = hits_at(wanted, tie_blocks(sample))
+    hits = hits_at(wanted, rungs_of(sample))
     positives = float(weight[sample.positive].sum())
     return cut, hits / positives, (wanted - hits) / (sample.total - positives)

@@ -6,7 +6,7 @@ import math
 from decimal import ROUND_CEILING, Context
 
 from ..certificate import Certificate
-from ..picking.comparison import COMBINATION, Comparison
+from ..picking.comparison import COMBINATION, Comparison, counted
 
 DASH = "–"
 
@@ -23,10 +23,8 @@ def sentence(words: str) -> str:
 
 
 def count(value: float) -> str:
-    """Write an expected number of hits: one decimal below ten."""
-    if not math.isfinite(value):
-        return DASH
-    return fixed(value, 1 if value < 9.95 else 0)
+    """Write an expected number of hits, as the verdict does."""
+    return counted(value) if math.isfinite(value) else DASH
 
 
 def percent(share: float) -> str:

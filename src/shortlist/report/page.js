@@ -20,7 +20,7 @@
   };
   const write = {
     whole: (value) => fixed(value, 0),
-    count: (value) => fixed(value, value < 9.95 ? 1 : 0),
+    count: (value) => fixed(value, 1).replace(/\.0$/, ""),
     percent: (share) => {
       const value = 100 * share;
       return `${fixed(value, value >= 9.95 ? 0 : value >= 0.995 ? 1 : 2)} %`;

@@ -32,7 +32,7 @@ class RowCache:
 
     Attributes
     ----------
-    entries : int
+    computed : int
         Kernel entries computed so far.
     most_rows : int
         Most rows kept at a time.
@@ -56,7 +56,7 @@ class RowCache:
             self._rows, self._slot, self._free = whole, np.arange(n), []
             self._filled[:] = n
         self._borrowed = self._rows is whole
-        self.entries = 0
+        self.computed = 0
         self.most_rows = 0
         self.most_working = 0
 
@@ -87,7 +87,7 @@ class RowCache:
         """Whether each of these rows is kept up to column `length`."""
         return self._filled[rows] >= length
 
-    def block(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    def entries(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Return the entries at these positions."""
         out = np.empty((len(rows), len(columns)), dtype=self.kernel.dtype)
         reach = int(columns.max()) + 1 if len(columns) else 0
@@ -98,7 +98,7 @@ class RowCache:
         )
         lack = np.flatnonzero(~kept)
         self.kernel.fill(self.order[rows[lack]], self.order[columns], out, lack)
-        self.entries += len(lack) * len(columns)
+        self.computed += len(lack) * len(columns)
         return out
 
     def add_to(
@@ -110,7 +110,7 @@ class RowCache:
     ) -> None:
         """Add the rows at `positions`, times each set of coefficients, to each output.
 
-        An output of length u receives the first u columns. `tick` is called between blocks
+        An output of length u receives the first u columns. `tick` is called between parts
         of entries, and may raise: the rows stay right, the outputs are then of no use.
         """
         length = len(outputs[0])
@@ -132,11 +132,11 @@ class RowCache:
             for start in range(0, length, _COLUMNS):
                 tick()
                 columns = self.order[start : min(start + _COLUMNS, length)]
-                block = np.empty((len(part), len(columns)), dtype=self.kernel.dtype)
-                self.kernel.fill(self.order[positions[part]], columns, block, every)
+                entries = np.empty((len(part), len(columns)), dtype=self.kernel.dtype)
+                self.kernel.fill(self.order[positions[part]], columns, entries, every)
                 for out, values in zip(outputs, coefficients, strict=True):
-                    _core.add_rows(block, every, values[part], out[start : start + _COLUMNS])
-            self.entries += len(part) * length
+                    _core.add_rows(entries, every, values[part], out[start : start + _COLUMNS])
+            self.computed += len(part) * length
 
     def _extend(self, positions: np.ndarray, length: int, tick: Callable[[], None]) -> None:
         """Compute the columns up to `length` that these kept rows lack."""
@@ -152,4 +152,4 @@ class RowCache:
                 slots = self._slot[group]
                 self.kernel.fill(self.order[group], columns, self._rows, slots, int(done))
                 self._filled[group] = length
-                self.entries += len(group) * len(columns)
+                self.computed += len(group) * len(columns)

@@ -81,10 +81,10 @@ def rbf_kernel(X: Any, Y: Any, gamma: float, direct: bool = False) -> np.ndarray
     if dense and direct:
         squares = cdist(X, Y, "sqeuclidean")
     elif dense and X.dtype == Y.dtype == np.float32:
-        blocks = GaussianEntries(np.ascontiguousarray(X), np.ascontiguousarray(Y), gamma)
+        entries = GaussianEntries(np.ascontiguousarray(X), np.ascontiguousarray(Y), gamma)
         out = np.empty((X.shape[0], Y.shape[0]), dtype=np.float32)
         rows = np.arange(X.shape[0])
-        blocks.fill(rows, np.arange(Y.shape[0]), out, rows, 0)
+        entries.fill(rows, np.arange(Y.shape[0]), out, rows, 0)
         return out
     else:
         squares = pairwise.euclidean_distances(X, Y, squared=True)

@@ -1,4 +1,4 @@
-"""Kernels by name, and blocks of the kernel matrix of the training rows."""
+"""Kernels by name, and parts of the kernel matrix of the training rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KernelFunction = Callable[[Any, Any], np.ndarray]
 
 KERNEL_NAMES = (*KINDS, "precomputed")
 
-# Entries are computed in blocks large enough for BLAS and small enough to be forgotten.
+# Entries are computed in parts large enough for BLAS and small enough to be forgotten.
 _ROWS = 512
 _COLUMNS = 2048
 
@@ -143,7 +143,7 @@ class KernelMatrix:
 
         A precomputed matrix is what it is. Of a function that the user wrote a few units of
         rounding are assumed in float64, and nothing is known in float32 (None). `wide` is
-        for :meth:`wide_block`, otherwise for :meth:`block`.
+        for :meth:`wide_entries`, otherwise for :meth:`entries`.
         """
         X, function = self._given
         wide = wide or self.dtype == np.float64
@@ -177,7 +177,7 @@ class KernelMatrix:
         X = self._X.T if self._X.flags.f_contiguous else self._X
         return X if X.flags.c_contiguous else None
 
-    def block(self, rows: np.ndarray | slice, columns: np.ndarray | slice) -> np.ndarray:
+    def entries(self, rows: np.ndarray | slice, columns: np.ndarray | slice) -> np.ndarray:
         """Return the entries of these rows and columns, as ``dtype``."""
         return _finite(np.asarray(self._raw(rows, columns)).astype(self.dtype, copy=False))
 
@@ -195,11 +195,11 @@ class KernelMatrix:
             return
         for i in range(0, len(rows), _ROWS):
             for j in range(0, len(columns), _COLUMNS):
-                block = self.block(rows[i : i + _ROWS], columns[j : j + _COLUMNS])
+                entries = self.entries(rows[i : i + _ROWS], columns[j : j + _COLUMNS])
                 first = start + j
-                out[slots[i : i + _ROWS], first : first + block.shape[1]] = block
+                out[slots[i : i + _ROWS], first : first + entries.shape[1]] = entries
 
-    def wide_block(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    def wide_entries(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Return the entries of these rows and columns, computed in float64."""
         wide = self.dtype == np.float32
         return _finite(np.asarray(self._raw(rows, columns, wide), dtype=np.float64))
@@ -211,7 +211,7 @@ class KernelMatrix:
         out = np.empty(self.n_rows)
         for start in range(0, self.n_rows, step):
             part = slice(start, start + step)
-            out[part] = np.diagonal(self.block(part, part))
+            out[part] = np.diagonal(self.entries(part, part))
         return out
 
 

@@ -43,7 +43,7 @@ def is_positive(kernel: KernelMatrix, rows: np.ndarray | None = None, *, centred
     rows = np.arange(kernel.n_rows) if rows is None else np.sort(rows)
     if len(rows) > _MOST:
         rows = np.sort(np.random.default_rng(0).choice(rows, _MOST, replace=False))
-    K = kernel.wide_block(rows, rows)
+    K = kernel.wide_entries(rows, rows)
     largest = float(np.abs(K).max(initial=0.0))
     if largest == 0.0:
         return True

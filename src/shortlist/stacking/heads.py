@@ -32,8 +32,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import expit
 from sklearn.base import is_classifier
-from sklearn.linear_model import LogisticRegression
 
 from .._scores import positive_scores
 from ..certificate import Certificate
@@ -137,29 +137,75 @@ def calibrate(
     prior = float(np.log(share) - np.log1p(-share))
     if not spread > 1e-12 * max(1.0, abs(centre)):
         return 0.0, prior
-    fitted = LogisticRegression(max_iter=1000)
-    fitted.fit(((scores - centre) / spread)[:, None], positive, sample_weight=weight)
-    steep = float(fitted.coef_[0, 0])
+    steep, level = _logistic((scores - centre) / spread, positive, weight, prior)
     if steep < _LEAST_SLOPE:
         return _LEAST_SLOPE / spread, prior - _LEAST_SLOPE / spread * centre
-    return steep / spread, float(fitted.intercept_[0]) - steep / spread * centre
+    return steep / spread, level - steep / spread * centre
+
+
+def _logistic(
+    x: np.ndarray, positive: np.ndarray, weight: np.ndarray | None, prior: float
+) -> tuple[float, float]:
+    """Slope and intercept of a logistic regression on one column, by Newton's method.
+
+    The slope has the penalty 1/2 of scikit-learn's ``C=1``, so that it is finite where the
+    classes are apart. Two unknowns: scikit-learn's solver takes fifty times as long.
+    """
+    mass = np.ones(len(x)) if weight is None else weight
+
+    def loss(a: float, b: float) -> float:
+        odds = a * x + b
+        return float(0.5 * a * a + mass @ (np.logaddexp(0.0, odds) - positive * odds))
+
+    a, b = 0.0, prior
+    value = loss(a, b)
+    for _ in range(100):
+        share = expit(a * x + b)
+        rest = mass * (share - positive)
+        slope_a, slope_b = float(rest @ x) + a, float(rest.sum())
+        bend = mass * share * (1.0 - share)
+        aa, ab, bb = float(bend @ (x * x)) + 1.0, float(bend @ x), float(bend.sum()) + 1e-9
+        size = aa * bb - ab * ab
+        step_a = (bb * slope_a - ab * slope_b) / size
+        step_b = (aa * slope_b - ab * slope_a) / size
+        fall = slope_a * step_a + slope_b * step_b
+        if fall < 1e-12 * max(1.0, value):
+            break
+        part = 1.0
+        while loss(a - part * step_a, b - part * step_b) > value - 1e-4 * part * fall:
+            part *= 0.5
+            if part < 1e-6:
+                return a, b
+        a, b = a - part * step_a, b - part * step_b
+        value = loss(a, b)
+    return a, b
 
 
 def average_precisions(
     scores: np.ndarray, positive: np.ndarray, weight: np.ndarray | None
 ) -> np.ndarray:
-    """Average precision of each row of `scores`; ties in the order of the columns."""
-    order = np.argsort(-scores, axis=1, kind="stable")
-    hit = positive[order].astype(float)
-    if weight is None:
-        found = np.cumsum(hit, axis=1)
-        precision = found / np.arange(1.0, scores.shape[1] + 1.0)
-    else:
-        mass = weight[order]
-        hit *= mass
-        found = np.cumsum(hit, axis=1)
-        precision = found / np.cumsum(mass, axis=1)
-    return np.asarray(np.sum(hit * precision, axis=1) / found[:, -1])
+    """Average precision of each row of `scores`; tied columns stand in front together.
+
+    It is the mean over the positives of the precision of all that score as much or more.
+    """
+    if weight is not None:
+        return np.array([_weighted_precision(s, positive, weight) for s in scores])
+    found = np.empty(len(scores))
+    for i, row in enumerate(scores):
+        every, hits = np.sort(row), np.sort(row[positive])
+        ahead = len(hits) - np.searchsorted(hits, hits)
+        found[i] = np.mean(ahead / (len(every) - np.searchsorted(every, hits)))
+    return found
+
+
+def _weighted_precision(scores: np.ndarray, positive: np.ndarray, weight: np.ndarray) -> float:
+    order = np.argsort(scores, kind="stable")
+    first = np.searchsorted(scores[order], scores[order])
+    mass = weight[order]
+    hit = mass * positive[order]
+    # Weight from a place to the end.
+    behind, hits_behind = np.cumsum(mass[::-1])[::-1], np.cumsum(hit[::-1])[::-1]
+    return float(np.sum(hit * hits_behind[first] / behind[first]) / hits_behind[0])
 
 
 def greedy_selection(

@@ -62,7 +62,7 @@ class WholeRows:
 
     def __init__(self, kernel: KernelMatrix, order: np.ndarray) -> None:
         self.kernel = kernel
-        self.gram = np.ascontiguousarray(kernel.block(order, order))
+        self.gram = np.ascontiguousarray(kernel.entries(order, order))
 
     def holds(self, rows: np.ndarray, length: int) -> np.ndarray:
         """Whether each of these rows is kept: all are."""

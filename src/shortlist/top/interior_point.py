@@ -46,7 +46,7 @@ from .sides import (
     Sums,
     goals,
 )
-from .sweeps import Candidates, Start, SweptProblem
+from .sweeps import RankedRows, Start, SweptProblem
 
 Solve = Callable[[np.ndarray], np.ndarray]
 
@@ -96,7 +96,7 @@ class InteriorPoint:
         Where to start.
     positive_scores : ndarray
         Scores of the positives at `w`.
-    working : Candidates
+    working : RankedRows
         Rows of the threshold to start with, and their scores at `w`.
     """
 
@@ -105,7 +105,7 @@ class InteriorPoint:
         problem: SweptProblem,
         w: np.ndarray,
         positive_scores: np.ndarray,
-        working: Candidates,
+        working: RankedRows,
     ) -> None:
         self.problem = problem
         self.w = w
@@ -200,7 +200,7 @@ class InteriorPoint:
         self._total = float(self.positive.alpha.sum())
         self._t = self.ranked.centre(self._t, self._total, mu)
 
-    def extend(self, new: Candidates) -> None:
+    def extend(self, new: RankedRows) -> None:
         """Add rows to the working set."""
         self._sums = None
         self.ranked.extend(new, self._total, self._mu())

@@ -128,9 +128,9 @@ class KernelProver:
     def _seconds_per_entry(self) -> float:
         if self._pace is None:
             some = self.layout.order[: _STEP // 2]
-            self.problem.kernel.wide_block(some[:2], some[:2])
+            self.problem.kernel.wide_entries(some[:2], some[:2])
             start = time.perf_counter()
-            self.problem.kernel.wide_block(some, some)
+            self.problem.kernel.wide_entries(some, some)
             self._pace = (time.perf_counter() - start) / max(1, len(some) ** 2)
         return self._pace
 
@@ -333,8 +333,8 @@ def wide_scores(
         last = i + 1 if mirrored else len(support)
         for j in range(0, last, _STEP):
             other = slice(j, j + _STEP)
-            block = kernel.wide_block(order[rows[part]], order[support[other]])
-            out[part] += block @ c[other]
+            entries = kernel.wide_entries(order[rows[part]], order[support[other]])
+            out[part] += entries @ c[other]
             if mirrored and j < i:
-                out[other] += c[part] @ block
+                out[other] += c[part] @ entries
     return out

@@ -19,7 +19,7 @@ from scipy import linalg
 from ..certificate import Monitor, Proof
 from .interior_point import InteriorPoint
 from .problem import NO_BOUND, Bound, Solution, primal_error
-from .sweeps import Candidates, ScaledScores, Start, Sweep, SweptProblem, Wanted
+from .sweeps import RankedRows, ScaledScores, Start, Sweep, SweptProblem, Wanted
 
 _START_ROWS = 500
 # A quantile counts many rows: it starts with as many as make this many numbers.
@@ -100,7 +100,7 @@ class _Fit:
                     return
                 if monitor.iteration - progress_at >= _STALL:
                     return monitor.stall()
-                new = sweep.candidates()
+                new = sweep.ranked_rows()
                 del sweep  # it holds these rows as well, and they may be many
                 wait = min(2 * wait, _LONGEST_WAIT)
                 if len(new.position):
@@ -126,7 +126,7 @@ class _Fit:
         self._monitor.stall()
 
     def _start_point(
-        self, at: _Point, working: Candidates, good: Start | None
+        self, at: _Point, working: RankedRows, good: Start | None
     ) -> tuple[InteriorPoint, Start | None]:
         terms = (self._problem, at.w, at.positive_scores, working)
         if good is not None:
@@ -199,7 +199,7 @@ def _zero(problem: SweptProblem) -> _Point:
     return _Point(w, scores, problem.threshold_at_zero, problem.value_at_zero, None)
 
 
-def _start(problem: SweptProblem, monitor: Monitor) -> tuple[_Point, Candidates, Start | None]:
+def _start(problem: SweptProblem, monitor: Monitor) -> tuple[_Point, RankedRows, Start | None]:
     """Return a model, the highest rows of the threshold, and the solution it is from.
 
     The last model where it is better than zero, else the difference of the class
@@ -228,10 +228,10 @@ def _first_rows(problem: SweptProblem) -> Wanted:
     return Wanted(*problem.threshold.first_rows(few, many, problem.capped))
 
 
-def _counting(problem: SweptProblem, at: _Point, sweep: Sweep) -> Candidates:
+def _counting(problem: SweptProblem, at: _Point, sweep: Sweep) -> RankedRows:
     """Scores at the chosen length; of many rows those that count, or the highest."""
     assert at.scores is not None
-    found = sweep.candidates()
+    found = sweep.ranked_rows()
     found = replace(found, scores=at.scores.length * found.scores)
     if len(found.scores) <= _START_ROWS:
         return found
@@ -240,6 +240,6 @@ def _counting(problem: SweptProblem, at: _Point, sweep: Sweep) -> Candidates:
     if kept.all():
         return found
     index = np.flatnonzero(kept)
-    return Candidates(
+    return RankedRows(
         found.position[index], found.scores[index], found.weight[index], found.rows.take(index)
     )

@@ -37,7 +37,7 @@ from ..rows.operators import Rows, as_rows
 from ..rows.rounding import Reach, gamma, half_square_error, sum_error
 from .sweeps import (
     ArrayScores,
-    Candidates,
+    RankedRows,
     ScaledScores,
     Start,
     Sweep,
@@ -345,18 +345,18 @@ class TopProblem(TopTerms):
         """Score every row once."""
         positive_scores, scores = self.split_scores(w)
 
-        def candidates() -> Candidates:
+        def ranked_rows() -> RankedRows:
             new = scores > wanted.cut
             new[wanted.known] = False
             position = np.flatnonzero(new)
             weight = self.ranked_weight[position]
             position = position[highest(scores[position], weight, wanted)]
             rows = self.rows.take(self.ranked[position])
-            return Candidates(position, scores[position], self.ranked_weight[position], rows)
+            return RankedRows(position, scores[position], self.ranked_weight[position], rows)
 
         whole = ArrayScores(scores, self.ranked_weight, self.threshold)
-        return Sweep(positive_scores, whole, candidates)
+        return Sweep(positive_scores, whole, ranked_rows)
 
     def row_number(self, position: int) -> int:
-        """Return the number of a candidate among the training rows."""
+        """Return the number of a row among the training rows."""
         return int(self.ranked[position])

@@ -29,7 +29,7 @@ from .._losses import Loss
 from ..rows.operators import Rows
 
 if TYPE_CHECKING:
-    from .sweeps import Candidates
+    from .sweeps import RankedRows
 
 
 @dataclass(frozen=True)
@@ -297,7 +297,7 @@ class RankedSide(ABC):
 
     Parameters
     ----------
-    working : Candidates
+    working : RankedRows
         The rows to start with.
     """
 
@@ -308,7 +308,7 @@ class RankedSide(ABC):
     # How much of a good model's gap lies in the products, not in the model.
     settled_share: float = 1.0
 
-    def __init__(self, working: Candidates) -> None:
+    def __init__(self, working: RankedRows) -> None:
         self.position = working.position
         self.scores = working.scores
         self.weight = working.weight
@@ -342,7 +342,7 @@ class RankedSide(ABC):
         """Return multipliers of sum `total` and their model, moved into the feasible set."""
         return beta, model
 
-    def add(self, new: Candidates) -> np.ndarray:
+    def add(self, new: RankedRows) -> np.ndarray:
         """Take rows in; return their shares of the weight. Their pairs are the caller's."""
         self.position = np.concatenate([self.position, new.position])
         self.scores = np.concatenate([self.scores, new.scores])
@@ -356,7 +356,7 @@ class RankedSide(ABC):
     def _grow(self, name: str, a: np.ndarray, b: np.ndarray) -> None:
         self.pairs[name] = self.pairs[name].grown(a, b, self.even)
 
-    def _excess(self, new: Candidates) -> float:
+    def _excess(self, new: RankedRows) -> float:
         """How far new rows lie above q, at least a little."""
         return max(float((new.scores - self.q).max()), 1e-12 * max(1.0, abs(self.q)))
 
@@ -369,7 +369,7 @@ class RankedSide(ABC):
         """Make every product mu times its weight; return the threshold that goes with it."""
 
     @abstractmethod
-    def extend(self, new: Candidates, total: float, mu: float) -> None:
+    def extend(self, new: RankedRows, total: float, mu: float) -> None:
         """Take rows in."""
 
     @abstractmethod

@@ -45,7 +45,7 @@ from .thresholds import Cutoffs, Excess, Rule, Threshold
 if TYPE_CHECKING:
     from .kernel_problem import KernelSolution
     from .problem import Solution
-    from .sweeps import Candidates
+    from .sweeps import RankedRows
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ class SurrogateQuantile(Threshold):
     def scaled(self, length: float) -> SurrogateQuantile:
         return SurrogateQuantile(self.loss, self.slope * length, self.mass)
 
-    def interior(self, working: Candidates, capped: bool) -> RankedSide:
+    def interior(self, working: RankedRows, capped: bool) -> RankedSide:
         side = SquareQuantileSide if self.loss.power == 2 else HingeQuantileSide
         return side(working, self.target, self.shift)
 
@@ -231,7 +231,7 @@ class QuantileSide(RankedSide):
 
     Parameters
     ----------
-    working : Candidates
+    working : RankedRows
         The rows to start with.
     budget : float
         Largest sum of the slacks' powers.
@@ -241,7 +241,7 @@ class QuantileSide(RankedSide):
 
     signs = np.array([-1.0, -1.0])
 
-    def __init__(self, working: Candidates, budget: float, shift: float) -> None:
+    def __init__(self, working: RankedRows, budget: float, shift: float) -> None:
         super().__init__(working)
         self._budget = budget
         self._shift = shift
@@ -253,7 +253,7 @@ class QuantileSide(RankedSide):
     def _level(self, m: float, slack: float) -> Pair:
         return Pair(np.array([m]), np.array([slack]), np.ones(1))
 
-    def extend(self, new: Candidates, total: float, mu: float) -> None:
+    def extend(self, new: RankedRows, total: float, mu: float) -> None:
         excess, above = self._excess(new), np.maximum(new.scores - self.q, 0.0)
         most = 0.5 * new.weight * self._m
         even = self.add(new)
@@ -267,7 +267,7 @@ class QuantileSide(RankedSide):
     @abstractmethod
     def _new_slacks(
         self,
-        new: Candidates,
+        new: RankedRows,
         above: np.ndarray,
         most: np.ndarray,
         even: np.ndarray,
@@ -354,7 +354,7 @@ class SquareQuantileSide(QuantileSide):
 
     def _new_slacks(
         self,
-        new: Candidates,
+        new: RankedRows,
         above: np.ndarray,
         most: np.ndarray,
         even: np.ndarray,
@@ -395,7 +395,7 @@ class HingeQuantileSide(QuantileSide):
 
     def _new_slacks(
         self,
-        new: Candidates,
+        new: RankedRows,
         above: np.ndarray,
         most: np.ndarray,
         even: np.ndarray,

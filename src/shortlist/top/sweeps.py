@@ -45,7 +45,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Candidates:
+class RankedRows:
     """Some rows of the threshold.
 
     Attributes
@@ -119,13 +119,13 @@ class Sweep:
         Scores of the rows with a loss.
     scores : Scores
         Those of the rows of the threshold.
-    candidates : callable
+    ranked_rows : callable
         Returns the rows that were wanted.
     """
 
     positive_scores: np.ndarray
     scores: Scores
-    candidates: Callable[[], Candidates]
+    ranked_rows: Callable[[], RankedRows]
 
 
 class SweptProblem(Protocol):
@@ -157,7 +157,7 @@ class SweptProblem(Protocol):
         """Score every row once."""
 
     def row_number(self, position: int) -> int:
-        """Return the number of a candidate among the training rows."""
+        """Return the number of a row among the training rows."""
 
     def primal_at(self, w: np.ndarray, positive_scores: np.ndarray, t: float) -> float:
         """Primal value of `w` for a known threshold."""

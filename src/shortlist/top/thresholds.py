@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .kernel_problem import KernelSolution
     from .problem import Solution
     from .sides import RankedSide
-    from .sweeps import Candidates
+    from .sweeps import RankedRows
 
 # Scores that differ by this much, relative to the largest, differ by rounding only.
 TIE = 1e-9
@@ -104,7 +104,7 @@ class Threshold(ABC):
         """Return T' with ``T(length * s) = length * T'(s)``."""
 
     @abstractmethod
-    def interior(self, working: Candidates, capped: bool) -> RankedSide:
+    def interior(self, working: RankedRows, capped: bool) -> RankedSide:
         """Return its rows as the interior point sees them."""
 
     @abstractmethod

@@ -37,7 +37,7 @@ from .thresholds import Cutoffs, Excess, Rule, Threshold
 if TYPE_CHECKING:
     from .kernel_problem import KernelSolution
     from .problem import Solution
-    from .sweeps import Candidates
+    from .sweeps import RankedRows
 
 # Added to the threshold, relative to the largest score: the negatives that define it
 # stay on its lower side however their scores are summed up.
@@ -112,7 +112,7 @@ class TopMean(Threshold):
     def scaled(self, length: float) -> TopMean:
         return self
 
-    def interior(self, working: Candidates, capped: bool) -> RankedSide:
+    def interior(self, working: RankedRows, capped: bool) -> RankedSide:
         return top_mean_side(working, self.k, capped)
 
     def first_rows(self, few: int, many: int, capped: bool) -> tuple[int, float]:
@@ -177,7 +177,7 @@ class HighestSide(RankedSide):
         self.pairs["beta_z"] = self.pairs["beta_z"].centred(beta, mu)
         return self.q
 
-    def extend(self, new: Candidates, total: float, mu: float) -> None:
+    def extend(self, new: RankedRows, total: float, mu: float) -> None:
         z = np.maximum(self.q - new.scores, 0.0) + 0.1 * self._excess(new)
         most = 0.1 * total * new.weight / float(new.weight.sum())
         beta = np.minimum(mu * self.add(new) / z, most)
@@ -218,7 +218,7 @@ class TopMeanSide(RankedSide):
     joined = False
     signs = np.array([-1.0, 1.0, 1.0])
 
-    def __init__(self, working: Candidates, k: float) -> None:
+    def __init__(self, working: RankedRows, k: float) -> None:
         self._k = k
         super().__init__(working)
 
@@ -266,7 +266,7 @@ class TopMeanSide(RankedSide):
         self.pairs["eta_zeta"] = self.pairs["eta_zeta"].centred(eta, mu)
         return self.q + float(self._cap @ self.pairs["eta_zeta"].b)
 
-    def extend(self, new: Candidates, total: float, mu: float) -> None:
+    def extend(self, new: RankedRows, total: float, mu: float) -> None:
         cap, excess = new.weight / self._k, self._excess(new)
         most, above = 0.5 * cap * total, np.maximum(new.scores - self.q, 0.0)
         even = self.add(new)
@@ -323,7 +323,7 @@ class TopMeanSide(RankedSide):
         return SideStep(dt, dq, dS, pairs)
 
 
-def top_mean_side(working: Candidates, k: float, capped: bool) -> RankedSide:
+def top_mean_side(working: RankedRows, k: float, capped: bool) -> RankedSide:
     """Return the side for the mean of the `k` highest."""
     if not capped:
         return HighestSide(working)

@@ -147,13 +147,13 @@ def square(cache: RowCache, rows: np.ndarray, length: int) -> np.ndarray:
     """Kernel matrix of `rows`: from rows of the cache what they hold, the rest computed."""
     held = cache.holds(rows, length)
     if held.all():
-        return cache.block(rows, rows)
+        return cache.entries(rows, rows)
     out = np.empty((len(rows), len(rows)), dtype=cache.kernel.dtype)
     lack = np.flatnonzero(~held)
     for some, columns in ((np.flatnonzero(held), np.arange(len(rows))), (lack, lack)):
         for start in range(0, len(some), _PART):
             part = some[start : start + _PART]
-            _core.mirror(cache.block(rows[part], rows[columns]), out, part, columns)
+            _core.mirror(cache.entries(rows[part], rows[columns]), out, part, columns)
     return out
 
 

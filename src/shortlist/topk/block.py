@@ -211,17 +211,17 @@ def _certify(
 ) -> tuple[Best, float, float]:
     """Return the better model, the dual value and the best multiple of the present model."""
     scales = np.append(scale * _SCALES, 1.0)
-    candidates = problem.scores.candidates(dual, scales, lambda: problem.alpha(dual))
+    scaled_models = problem.scores.scaled_models(dual, scales, lambda: problem.alpha(dual))
     found = 1.0
-    for candidate in candidates:
-        primal = 0.5 * (candidate.norm + candidate.ridge) * scales**2 + candidate.losses
+    for trial in scaled_models:
+        primal = 0.5 * (trial.norm + trial.ridge) * scales**2 + trial.losses
         lowest = int(np.argmin(primal))
-        present = candidate is candidates[0]
+        present = trial is scaled_models[0]
         if present:
             found = scales[lowest] or 1.0
         if primal[lowest] < best.primal:
             # A copy: sweeps change the model in place.
-            model, multiple = candidate.model.copy(), float(scales[lowest])
+            model, multiple = trial.model.copy(), float(scales[lowest])
             best = Best(float(primal[lowest]), model, multiple, visits if present else -1)
-    last = candidates[0]
+    last = scaled_models[0]
     return best, last.own - 0.5 * (last.norm + last.ridge), found

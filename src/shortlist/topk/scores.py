@@ -29,7 +29,7 @@ _FIRST_SLICE = 256
 
 
 @dataclass(frozen=True)
-class Candidate:
+class ScaledModel:
     """A model with its losses at several scales.
 
     Attributes
@@ -111,9 +111,9 @@ class Scores(Protocol):
         Returns the best step towards the prolonged point; what is taken of it is at most 1.
         """
 
-    def candidates(
+    def scaled_models(
         self, dual: _core.TopKDual, scales: np.ndarray, A: Callable[[], sparse.csr_array]
-    ) -> list[Candidate]:
+    ) -> list[ScaledModel]:
         """Return the present model and others near it; `A` reads the dual point."""
 
     def model(self, A: sparse.csr_array) -> Any:
@@ -213,9 +213,9 @@ class LinearScores:
             self.W += step * change
         return best
 
-    def candidates(
+    def scaled_models(
         self, dual: _core.TopKDual, scales: np.ndarray, A: Callable[[], sparse.csr_array]
-    ) -> list[Candidate]:
+    ) -> list[ScaledModel]:
         models = [self.W]
         if self._count >= _LONG_WINDOW:
             # The mean since the last check swings less than W does.
@@ -227,7 +227,7 @@ class LinearScores:
         for W in models:
             losses = np.zeros(len(scales))
             own, ridge = run(*self._parts(), W, self.bias, scales, losses)
-            out.append(Candidate(W, float(np.vdot(W, W)), losses, own, ridge))
+            out.append(ScaledModel(W, float(np.vdot(W, W)), losses, own, ridge))
         return out
 
     def model(self, A: sparse.csr_array) -> np.ndarray:
@@ -325,7 +325,7 @@ class KernelScores:
     def _rows(self, number: int) -> np.ndarray:
         if number in self._cache:
             return self._cache[number]
-        entries = self.kernel.block(self._batches[number], slice(None))
+        entries = self.kernel.entries(self._batches[number], slice(None))
         entries = np.ascontiguousarray(entries, dtype=np.float64)
         if self._offset:
             entries = entries + self._offset
@@ -362,13 +362,13 @@ class KernelScores:
     def leap(self, dual: _core.TopKDual, reach: float) -> float:
         raise NotImplementedError("Kernel scores take no leaps.")
 
-    def candidates(
+    def scaled_models(
         self, dual: _core.TopKDual, scales: np.ndarray, A: Callable[[], sparse.csr_array]
-    ) -> list[Candidate]:
+    ) -> list[ScaledModel]:
         losses = np.zeros(len(scales))
         own, ridge = dual.evaluate_kernel(self._z, scales, losses)
         alpha = A()
-        return [Candidate(alpha, inner(alpha, self._z.T), losses, own, ridge)]
+        return [ScaledModel(alpha, inner(alpha, self._z.T), losses, own, ridge)]
 
     def model(self, A: sparse.csr_array) -> sparse.csr_array:
         return A
@@ -407,7 +407,7 @@ class KernelScores:
             if number in self._cache:
                 out[batch] = (A.T @ self._cache[number].T).T
             else:
-                entries = self.kernel.block(batch, used).astype(np.float64, copy=False)
+                entries = self.kernel.entries(batch, used).astype(np.float64, copy=False)
                 out[batch] = (part.T @ (entries + self._offset).T).T
         return out
 

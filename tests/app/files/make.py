@@ -10,7 +10,7 @@ import lzma
 import sys
 import zipfile
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import date, datetime, time
 from decimal import Decimal
 from pathlib import Path
 
@@ -37,6 +37,10 @@ class File:
         Words of the hints.
     error : tuple of str
         Words of the error, where the file is refused.
+    distinct : dict
+        Different values of some columns.
+    warnings : tuple of str
+        Words of the remarks about the file.
     options : tuple of str
         For ``shortlist columns``.
     """
@@ -48,6 +52,8 @@ class File:
     notes: dict = field(default_factory=dict)
     hints: tuple = ()
     error: tuple = ()
+    distinct: dict = field(default_factory=dict)
+    warnings: tuple = ()
     options: tuple = ()
 
     def write(self, folder):
@@ -107,10 +113,21 @@ def frame(columns, write, **settings):
     def make(path):
         import pandas as pd
 
-        data = pd.DataFrame(columns)
+        data = pd.DataFrame({k: v() if callable(v) else v for k, v in columns.items()})
         if "keep" in settings:
             data = data[data[settings["keep"]] > 0]
         getattr(data, write)(path, **{k: v for k, v in settings.items() if k != "keep"})
+
+    return make
+
+
+def categories(values):
+    """Return a function that makes a column of pandas categories."""
+
+    def make():
+        import pandas as pd
+
+        return pd.Categorical(values)
 
     return make
 
@@ -170,6 +187,26 @@ FILES = [
     numbers("nbsp.csv", ["1\u00a0234,5", "12\u202f345,5", "7"], [1234.5, 12345.5, 7]),
     numbers("apostrophes.csv", ["1'234.50", "12’345.00", "7.–"], [1234.5, 12345, 7]),
     numbers("india.csv", ["1,23,456.00", "12,34,567.50", "7"], [123456, 1234567.5, 7]),
+    numbers("powers-comma.csv", ["1,340E+00", "2,504E-01"], [1.34, 0.2504]),
+    numbers("unit.csv", ["3,5 km", "12 km", "1.200,0 km"], [3.5, 12, 1200]),
+    numbers("unit-close.csv", ["41.6kg", "7kg", "n/a"], [41.6, 7, NAN]),
+    File("units.csv", column("x", ["3 km", "12 m", "7 km"]), {"x": "category"}),
+    numbers("clock.csv", ["00:00", "17:05", "23:59:30"], [0, 61500, 86370]),
+    numbers("clock-halves.csv", ["12:00 AM", "5:05 pm", ""], [0, 61500, NAN]),
+    numbers("some-percent.csv", ["5%", "0.05", "7 %"], [0.05, 0.05, 0.07], ("67 %", "not")),
+    numbers("zero-with-minus.csv", ["-0", "0", "-0.0", "1"], [0, 0, 0, 1]),
+    File("long-ids.csv", b"x,n\n" + b"".join(b"%d,%d\n" % (10**18 + i, i % 3) for i in range(25)),
+         {"x": "category"}, notes={"x": ("17 digits and more",)}, distinct={"x": 25}),
+    File("long-ids.parquet", frame({"x": [10**18 + i for i in range(25)], "n": [0, 1, 2, 0, 1] * 5},
+                                   "to_parquet"),
+         {"x": "category"}, notes={"x": ("17 digits and more",)}, distinct={"x": 25}),
+    File("seconds.csv", b"x,n\n" + b"".join(b"%d,%d\n" % (1_700_000_000 + 60 * i, i % 3)
+                                            for i in range(30)),
+         {"x": "number"}, notes={"x": ("may be seconds since 1970", "--type x=date")}),
+    dates("seconds-said.csv", ["1600000000", "1700000000"],
+          ["2020-09-13T12:26:40", "2023-11-14T22:13:20"], options=("--type", "x=date")),
+    dates("milliseconds-said.csv", ["1600000000000", "1700000000000"],
+          ["2020-09-13T12:26:40", "2023-11-14T22:13:20"], options=("--type", "x=date")),
     numbers("powers.csv", ["1e-3", "2.5E+4", "inf"], [0.001, 25000, NAN], ("inf",)),
     numbers("blanks.csv", ["1", "NA", "#N/A", "NULL", "?", ".", "-", "nan", "None", " ", "2"],
             [1, *[NAN] * 9, 2]),
@@ -179,7 +216,7 @@ FILES = [
             ("9999", "2 times")),
     numbers("almost.csv", [*map(str, range(39)), "many"], [*range(39), NAN], ("1 cell is", "many")),
     File("half.csv", column("x", [*map(str, range(8)), "many", "few"]), {"x": "category"},
-         notes={"x": ("80%", "--type x=number")}),
+         notes={"x": ("80 %", "--type x=number")}),
     numbers("half-said.csv", ["1", "2", "few"], [1, 2, NAN], ("1 cell is", "few"),
             ("--type", "x=number")),
     File("zip-codes.csv", column("x", ["01234", "50667", "00731"]), {"x": "category"},
@@ -206,6 +243,16 @@ FILES = [
     dates("oracle.csv", ["31-JAN-20", "01-FEB-20"], ["2020-01-31", "2020-02-01"]),
     dates("words.csv", ["Jan 31, 2020", "February 1, 2020"], ["2020-01-31", "2020-02-01"]),
     dates("worte.csv", ["3. März 2020", "1. Dezember 2020"], ["2020-03-03", "2020-12-01"]),
+    dates("weekdays.csv", ["Fri, 31 Jan 2020 10:00:00 GMT", "Sat, 01 Feb 2020 00:00:00 GMT"],
+          ["2020-01-31T10:00", "2020-02-01"]),
+    dates("wochentage.csv", ["Fr. 31.01.2020", "Sa. 01.02.2020"], ["2020-01-31", "2020-02-01"]),
+    dates("months.csv", ["01/2020", "12/2021"], ["2020-01-01", "2021-12-01"]),
+    dates("month-names.csv", ["Jan 2020", "Dec 2021"], ["2020-01-01", "2021-12-01"]),
+    dates("never.csv", ["9999-12-31", "2020-01-31", "9999-12-31", "2020-02-01"],
+          ["9999-12-31", "2020-01-31", "9999-12-31", "2020-02-01"],
+          ("9999-12-31 stands 2 times", "missing values?")),
+    dates("midnight.csv", ["2020-01-31 00:00:00", "2020-02-01 00:00:00"],
+          ["2020-01-31", "2020-02-01"]),
     dates("short-year.csv", ["31.1.20", "1.2.99"], ["2020-01-31", "1999-02-01"]),
     # Excel in four locales, and other programs.
     File("excel-german.csv", GERMAN.encode("utf-8-sig"), **GERMAN_OUT),
@@ -223,7 +270,15 @@ FILES = [
     File("excel-unicode.txt", "betrag\tort\n1,5\tKöln\n2,5\tBonn\n".encode("utf-16"),
          {"betrag": "number", "ort": "category"}, {"betrag": [1.5, 2.5]}),
     File("latin.csv", GERMAN.encode("latin-1"), options=("--encoding", "latin-1"), **GERMAN_OUT),
-    File("latin-unsaid.csv", GERMAN.encode("latin-1"), error=("UTF-8", "--encoding latin-1")),
+    File("latin-unsaid.csv", GERMAN.encode("latin-1"), error=("UTF-8", "--encoding cp1252")),
+    File("utf8-after-all.csv", GERMAN.encode(), options=("--encoding", "cp1252"),
+         warnings=("is UTF-8 text, and read so instead of as cp1252",), **GERMAN_OUT),
+    File("euro-cp1252.csv", "x;n\n5,00 €;1\n7,50 €;2\n".encode("cp1252"), {"x": "number"},
+         {"x": [5, 7.5]}, options=("--encoding", "cp1252")),
+    File("utf16-unmarked.csv", GERMAN.encode("utf-16-le"), error=("--encoding utf-16-le",)),
+    File("utf16-said.csv", GERMAN.encode("utf-16-le"), options=("--encoding", "utf-16-le"),
+         **GERMAN_OUT),
+    File("utf32.csv", GERMAN.encode("utf-32"), **GERMAN_OUT),
     File("r.csv", b'"","amount","when"\n"1",1.5,NA\n"2",NA,2020-01-31\n"3",2,2020-02-01\n',
          {"column 1": "row numbers", "amount": "number", "when": "date"},
          {"amount": [1.5, NAN, 2]}),
@@ -241,6 +296,8 @@ FILES = [
                                   "write_parquet"),
          {"a": "number", "d": "date", "m": "number"},
          {"a": [1, NAN, 3], "d": [day("2020-01-31"), NAN, NAN], "m": [1.5, 2, NAN]}),
+    File("categories.feather", frame({"a": categories([7, 8, 7]), "b": [1, 2, 3]}, "to_feather"),
+         {"a": "category", "b": "number"}),
     File("polars.csv", polars({"a": [1.5, None], "ok": [True, False]}, "write_csv"),
          {"a": "number", "ok": "category"}, {"a": [1.5, NAN]}),
     File("sheet.xlsx", sheet([["amount", "when", "who"], [1.5, datetime(2020, 1, 31), "x"],
@@ -250,6 +307,8 @@ FILES = [
     File("sheets.xlsx", sheet([["a"], [1], [2]], more=("Notes",)), {"a": "number"}),
     File("title-gap.xlsx", sheet([[], ["a", None], [1, None], [2, None]]), {"a": "number"},
          {"a": [1, 2]}),
+    File("times.xlsx", sheet([["at", "y"], [time(0, 0), 1], [time(17, 5), 0], [None, 1]]),
+         {"at": "number"}, {"at": [0, 61500, NAN]}),
     # Packed text.
     File("packed.csv.gz", gzip.compress(PLAIN, mtime=0), **PLAIN_OUT),
     File("packed.csv.bz2", bz2.compress(PLAIN), **PLAIN_OUT),
@@ -264,7 +323,13 @@ FILES = [
     File("tabs.tsv", b"a\tb, or c\n1\tx\n2\ty\n", {"a": "number", "b, or c": "category"}),
     File("mixed.csv", column("x", ["1", "two", "2020-01-01", "TRUE", ""]), {"x": "category"}),
     File("twice.csv", b"age,age\n1,2\n", error=("more than one column", "'age'")),
-    File("ragged.csv", b"a,b\n1,2\n3,4,5\n", error=("Expected 2 columns, got 3",)),
+    File("ragged.csv", b"a,b\n1,2\n3,4,5\n", error=("row 3 has 3 cells, the first row 2", "3,4,5")),
+    File("footer.csv", b"a,b\n1,2\nTotal\n", error=("row 3 has 1 cell, the first row 2",)),
+    File("title.csv", b"Report\n\na,b\n1,2\n", error=("delete what stands above them",)),
+    File("no-names.csv", b"1,1,2.5\n2,4,3.5\n", error=("'1'", "is its first line one of names?")),
+    File("page.xls", b"<html><table><tr><td>a</td></tr></table></html>", error=("a web page",)),
+    File("records.json", b'[{"a": 1}, {"a": 2}]', error=("is JSON",)),
+    File("blanks-in-names.csv", b" a , b\n1,x\n2,y\n", {"a": "number", "b": "category"}),
     File("only-names.csv", b"a,b\n", error=("no rows",)),
     File("nothing.csv", b"", error=("empty",)),
     File("constant.csv", b"a,b\n1,x\n2,x\n3,x\n", {"a": "number", "b": "constant"}),

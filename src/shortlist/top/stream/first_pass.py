@@ -18,7 +18,7 @@ from ..._losses import Loss
 from ..thresholds import Threshold
 from .blocks import Blocks
 from .streamed import StreamedProblem
-from .visits import BlockProblem, Layout, Summary, summarise
+from .visits import BlockLayout, BlockProblem, Summary, summarise
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def as_matrix(X: Any, finite: bool = True) -> Any:
 
 def first_visit(
     X: Any, y: Any, weight: Any, classes: np.ndarray, first: int, everything: bool
-) -> tuple[Summary, Layout]:
+) -> tuple[Summary, BlockLayout]:
     """Validate labels and weights of a block, and summarise it.
 
     `X` is validated; the labels may be one for all its rows.
@@ -95,7 +95,7 @@ def read_blocks(estimator: Any, blocks: Blocks, everything: bool) -> BlockData:
     classes = blocks.classes()
     check_two_classes(estimator, classes)
     classes = positive_last(classes, estimator.pos_label)
-    layouts: list[Layout] = []
+    layouts: list[BlockLayout] = []
     summaries: list[Summary] = []
     first = 0
     for number, block in enumerate(blocks.read()):
@@ -127,7 +127,7 @@ def read_blocks(estimator: Any, blocks: Blocks, everything: bool) -> BlockData:
     return BlockData(classes, total, problem)
 
 
-def _read_again(blocks: Blocks, layouts: list[Layout]) -> Iterator[Any]:
+def _read_again(blocks: Blocks, layouts: list[BlockLayout]) -> Iterator[Any]:
     """Yield the matrix of every block; they must be as many and as long as before."""
     count = 0
     for block in blocks.read():

@@ -11,7 +11,7 @@ from ..._losses import Loss
 from ..sweeps import Sweep, Wanted
 from ..thresholds import Threshold
 from .parts import FEW_AT_TOP, Extremes, Part, PartScores, top_part
-from .visits import BlockProblem, Found, Layout, Model, Summary, find, free, score
+from .visits import BlockLayout, BlockProblem, Found, Model, Summary, find, free, score
 
 
 class StreamedProblem(BlockProblem):
@@ -24,7 +24,7 @@ class StreamedProblem(BlockProblem):
     ----------
     read : callable
         Returns an iterator over the blocks, always the same, validated.
-    layouts : list of Layout
+    layouts : list of BlockLayout
         One per block.
     summary, C, loss, threshold, start_passes
         As in :class:`~shortlist.top.stream.visits.BlockProblem`.
@@ -33,7 +33,7 @@ class StreamedProblem(BlockProblem):
     def __init__(
         self,
         read: Callable[[], Iterator[Any]],
-        layouts: list[Layout],
+        layouts: list[BlockLayout],
         summary: Summary,
         C: float,
         loss: Loss,
@@ -67,7 +67,7 @@ class StreamedProblem(BlockProblem):
             Extremes.merged(extremes),
         )
         found = best.found()
-        return Sweep(self.positives.scores(w), scores, lambda: found.candidates(self.centre))
+        return Sweep(self.positives.scores(w), scores, lambda: found.ranked_rows(self.centre))
 
 
 class _Best:
@@ -80,7 +80,7 @@ class _Best:
         self._found: list[Found] = []
         self._count = 0
 
-    def offer(self, X: Any, layout: Layout, part: Part) -> None:
+    def offer(self, X: Any, layout: BlockLayout, part: Part) -> None:
         """Keep the rows of a block that may be among the highest."""
         index = free(layout, part, self._cut, self._known)
         if len(index) or not self._found:

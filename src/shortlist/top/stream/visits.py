@@ -19,13 +19,13 @@ from ..._losses import Loss
 from ...rows.operators import Rows, as_rows
 from ...rows.rounding import Reach
 from ..problem import TopObjective
-from ..sweeps import Candidates, Start, Wanted, highest
+from ..sweeps import RankedRows, Start, Wanted, highest
 from ..thresholds import Threshold
 from .parts import Part
 
 
 @dataclass(frozen=True)
-class Layout:
+class BlockLayout:
     """Which rows of a block belong to the threshold.
 
     Attributes
@@ -130,7 +130,7 @@ def summarise(
     weight: np.ndarray | None,
     first: int,
     everything: bool,
-) -> tuple[Summary, Layout]:
+) -> tuple[Summary, BlockLayout]:
     """Visit a block for the first time.
 
     Parameters
@@ -171,7 +171,7 @@ def summarise(
         as_rows(X).combine(v),
         Reach.of(X),
     )
-    return summary, Layout(first, n_rows, skipped, None if plain else ranked)
+    return summary, BlockLayout(first, n_rows, skipped, None if plain else ranked)
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ class Model:
     centre: np.ndarray | None = None
 
 
-def score(X: Any, layout: Layout, model: Model, out: np.ndarray | None = None) -> Part:
+def score(X: Any, layout: BlockLayout, model: Model, out: np.ndarray | None = None) -> Part:
     """Score the rows of the threshold; `out`, where given, is memory for all rows."""
     scores = as_rows(X, model.centre).scores(model.w, out)
     if len(layout.skipped):
@@ -200,9 +200,9 @@ class Found:
     weight: np.ndarray
     rows: Any
 
-    def candidates(self, centre: np.ndarray | None) -> Candidates:
+    def ranked_rows(self, centre: np.ndarray | None) -> RankedRows:
         """Return them as the solver takes them, seen from the centre."""
-        return Candidates(self.position, self.scores, self.weight, centred(self.rows, centre))
+        return RankedRows(self.position, self.scores, self.weight, centred(self.rows, centre))
 
     def floor(self, wanted: Wanted) -> float:
         """Return the score that another row must exceed to belong to those wanted."""
@@ -232,7 +232,7 @@ class Found:
         return cls(position[index], scores[index], weight[index], rows)
 
 
-def free(layout: Layout, part: Part, cut: float, known: np.ndarray) -> np.ndarray:
+def free(layout: BlockLayout, part: Part, cut: float, known: np.ndarray) -> np.ndarray:
     """Return where rows above the cut are that are not known, among those of the threshold.
 
     `known` holds sorted row numbers, of all blocks.
@@ -245,7 +245,7 @@ def free(layout: Layout, part: Part, cut: float, known: np.ndarray) -> np.ndarra
     return index[~np.isin(index, layout.index_of(own), assume_unique=True)]
 
 
-def find(X: Any, layout: Layout, part: Part, index: np.ndarray, wanted: Wanted) -> Found:
+def find(X: Any, layout: BlockLayout, part: Part, index: np.ndarray, wanted: Wanted) -> Found:
     """Return the highest rows that are wanted of some, given where these are.
 
     `index` counts the rows of the threshold.
@@ -309,5 +309,5 @@ class BlockProblem(TopObjective):
         return self.positives.combine(share) - self._ranked_mean
 
     def row_number(self, position: int) -> int:
-        """Return the number of a candidate among the training rows."""
+        """Return the number of a row among the training rows."""
         return position

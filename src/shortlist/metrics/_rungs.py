@@ -1,9 +1,9 @@
 """Rows grouped by equal score: the form in which ties are counted fairly.
 
-Random tie-breaking only shuffles rows inside a block of equal scores. So every
-metric here is a function of the positive and the negative weight of each block,
-best block first, and its expectation over tie orders has a closed form per block.
-Neighbouring blocks that hold the same single class may be one block: no metric
+Random tie-breaking only shuffles rows inside a *rung* of equal scores. So every
+metric here is a function of the positive and the negative weight of each rung,
+best rung first, and its expectation over tie orders has a closed form per rung.
+Neighbouring rungs that hold the same single class may be one rung: no metric
 here can tell.
 """
 
@@ -20,8 +20,8 @@ from ._sample import FloatArray, Sample
 _FEW_ROWS = 1000
 
 
-class Blocks(NamedTuple):
-    """Positive and negative weight per block of tied scores, best block first."""
+class Rungs(NamedTuple):
+    """Positive and negative weight per rung of tied scores, best rung first."""
 
     positive: FloatArray
     negative: FloatArray
@@ -34,7 +34,7 @@ class Blocks(NamedTuple):
 
 
 def descending(score: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the rows by falling score and where each block of ties starts."""
+    """Return the rows by falling score and where each rung of ties starts."""
     order = np.argsort(score)[::-1]
     ranked = score[order]
     new = np.empty(len(ranked), dtype=bool)
@@ -43,22 +43,22 @@ def descending(score: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]
     return order, np.flatnonzero(new)
 
 
-def tie_blocks(sample: Sample) -> Blocks:
-    """Sort the rows into blocks: O(n log n)."""
+def rungs_of(sample: Sample) -> Rungs:
+    """Sort the rows into rungs: O(n log n)."""
     if sample.weight is None:
-        return _unweighted_blocks(sample)
+        return _unweighted_rungs(sample)
     order, start = descending(sample.score)
     positive = sample.positive[order]
     weight = sample.weight[order]
     hits = np.add.reduceat(np.where(positive, weight, 0.0), start)
     misses = np.add.reduceat(np.where(positive, 0.0, weight), start)
-    return Blocks(hits, misses, sample.whole)
+    return Rungs(hits, misses, sample.whole)
 
 
-def _unweighted_blocks(sample: Sample) -> Blocks:
+def _unweighted_rungs(sample: Sample) -> Rungs:
     """Sort each class on its own: several times faster than sorting row numbers.
 
-    A block per distinct score of the smaller class, and one for the rows of the
+    A rung per distinct score of the smaller class, and one for the rows of the
     larger class between two of them.
     """
     classes = [np.sort(sample.score[sample.positive]), np.sort(sample.score[~sample.positive])]
@@ -75,21 +75,21 @@ def _unweighted_blocks(sample: Sample) -> Blocks:
     many_counts[0::2] = np.append(below, len(many)) - np.concatenate([[0], upto])
     few_counts, many_counts = few_counts[::-1], many_counts[::-1]
     if swapped:
-        return Blocks(many_counts, few_counts, True)
-    return Blocks(few_counts, many_counts, True)
+        return Rungs(many_counts, few_counts, True)
+    return Rungs(few_counts, many_counts, True)
 
 
-def blocks_around(sample: Sample, threshold: Any) -> Blocks:
-    """Weigh the rows above, at and below one score: O(n), three blocks.
+def rungs_around(sample: Sample, threshold: Any) -> Rungs:
+    """Weigh the rows above, at and below one score: O(n), three rungs.
 
-    A metric that only looks at the block where its cut falls needs no more.
+    A metric that only looks at the rung where its cut falls needs no more.
     """
     above = sample.score > threshold
     level = sample.score == threshold
     parts = (above, level, ~(above | level))
     hits = [_mass(part & sample.positive, sample.weight) for part in parts]
     misses = [_mass(part & ~sample.positive, sample.weight) for part in parts]
-    return Blocks(np.array(hits), np.array(misses), sample.whole)
+    return Rungs(np.array(hits), np.array(misses), sample.whole)
 
 
 def _mass(rows: NDArray[np.bool_], weight: FloatArray | None) -> float:

@@ -1,0 +1,226 @@
+"""One split of the benchmark of `pick`, judged from the stored scores of the contestants.
+
+The code of `pick` itself combines them and forecasts. What was judged is kept beside the
+scores, and judged again only where a contestant was added or the code that combines changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shortlist.metrics import average_precision
+from shortlist.picking import combining, noise, outlook
+from shortlist.picking.comparison import forecast_budgets
+from shortlist.picking.history import HEAD, Folds, History
+from shortlist.picking.models import FAMILIES, Model
+from shortlist.picking.noise import shares
+from shortlist.picking.outlook import Evidence, Outlook
+from shortlist.picking.race import Race, Run
+from shortlist.stacking import heads
+
+RATES = np.array([0.01, 0.05])
+# Budgets of the forecast, and candidates of a list.
+FORECAST_RATES = (0.01, 0.02, 0.05, 0.1, 0.2)
+LISTED = 2_000
+FOREST, PICK = "random forest, 500 trees", "pick, normal"
+RIVALS = ("LightGBM", "logistic regression")
+
+
+@dataclass
+class Split:
+    """The stored scores of one split.
+
+    Attributes
+    ----------
+    name, seed : str, int
+        The set and the split.
+    y, fold, truth : ndarray
+        Labels and folds of the history, labels of the list.
+    names, families : list of str, ndarray of str
+        The contestants.
+    held_out, listed, bagged : ndarray of shape (n_rows, n_members)
+        Their scores.
+    others : dict
+        Scores on the list of what is no contestant of `pick`.
+    """
+
+    name: str
+    seed: int
+    y: np.ndarray
+    fold: np.ndarray
+    truth: np.ndarray
+    names: list[str]
+    families: np.ndarray
+    held_out: np.ndarray
+    listed: np.ndarray
+    bagged: np.ndarray
+    tried: list[str]
+    others: dict[str, np.ndarray]
+
+    def best(self, family: str) -> np.ndarray | None:
+        """Scores on the list of the best setting of a family by the folds."""
+        among = np.flatnonzero(self.families == family)
+        if not len(among):
+            return None
+        value = [average_precision(self.y, self.held_out[:, i]) for i in among]
+        return self.listed[:, among[int(np.argmax(value))]]
+
+    def race(self, rates: np.ndarray, rate: float) -> Race:
+        """Return the race of the contestants that the stored scores tell of."""
+        used = self.pool()
+        tests = [np.flatnonzero(self.fold == f) for f in range(self.fold.max() + 1)]
+        rows = np.arange(len(self.y))
+        splits = [(np.setdiff1d(rows, test), test) for test in tests]
+        weight = np.array([float(len(test)) for test in tests])
+        ratio = 1.0 / (len(splits) - 1.0)
+        folds = Folds(splits, len(splits), weight, ratio, "", None, at_random=True)
+        models = [Model(self.names[i], self.families[i], None, None) for i in used]
+        race = Race(models, History(None, self.y, None, None, True), folds, None, rate, rates)
+        for position, i in enumerate(used):
+            for f, test in enumerate(tests):
+                scores = self.held_out[test, i]
+                share = shares(self.y[test], scores, None, rates)
+                race.runs[position, f] = Run(scores, share, np.nan, 0.0, ())
+        return race
+
+    def pool(self) -> np.ndarray:
+        """Return the contestants: what was only tried is none."""
+        return np.flatnonzero(self.families != "tried")
+
+
+def read(folder: Path) -> Split:
+    """Read the scores of a split."""
+    with np.load(folder / "labels.npz") as labels:
+        y, truth, fold = labels["y"], labels["y_list"], labels["fold"]
+    kept: list[Any] = []
+    others = {}
+    for path in sorted(folder.glob("*.npz")):
+        if path.name == "labels.npz":
+            continue
+        with np.load(path) as member:
+            name, family = str(member["name"]), str(member["family"])
+            listed = member["listed"].astype(float)
+            if family == "whole job":
+                others[name] = listed
+            elif family in FAMILIES or family == "tried":
+                bagged = member["bagged"].astype(float)
+                kept.append((name, family, member["held_out"].astype(float), listed, bagged))
+    # The order of the families decides among equals.
+    order = {name: i for i, name in enumerate(FAMILIES)}
+    kept.sort(key=lambda one: (order.get(one[1], len(order)), one[0]))
+    names, families, held_out, listed, bagged = zip(*kept, strict=True)
+    return Split(
+        folder.parent.name,
+        int(folder.name),
+        y,
+        fold,
+        truth,
+        list(names),
+        np.array(families),
+        np.column_stack(held_out),
+        np.column_stack(listed),
+        np.column_stack(bagged),
+        [name for name in names if name.startswith("tried ")],
+        others,
+    )
+
+
+def reached(truth: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """Share of the reachable hits at each rate, ties in proportion."""
+    hits = shares(truth, scores, None, RATES) * len(truth)
+    return hits / np.minimum(np.ceil(RATES * len(truth)), truth.sum())
+
+
+def combined(split: Split, used: np.ndarray, head: str) -> np.ndarray:
+    """Scores on the list of a combination of some contestants."""
+    fitted = _fitted(split, used, head)
+    return fitted.log_odds(split.listed[:, used])
+
+
+def _fitted(split: Split, used: np.ndarray, head: str) -> heads.Head:
+    known = split.held_out[:, used], split.y, None
+    fitted = heads.fit_head(*known, head=head, budget=0.05, seed=0)
+    return combining._without_crumbs(fitted) if head == HEAD else fitted
+
+
+def methods(split: Split) -> dict[str, np.ndarray]:
+    """Scores on the list, by method."""
+    pool = split.pool()
+    found = {FOREST: split.best("random forest")}
+    for name in RIVALS:
+        found[f"{name}, tuned"] = split.best(name)
+    fitted = _fitted(split, pool, HEAD)
+    found[PICK] = fitted.log_odds(split.listed[:, pool])
+    found |= split.others
+    value = [average_precision(split.y, split.held_out[:, i]) for i in pool]
+    found["best single model by the folds"] = split.listed[:, pool[int(np.argmax(value))]]
+    for head in heads.HEADS:
+        if head != HEAD:
+            found[f"head {head}"] = combined(split, pool, head)
+    for name in dict.fromkeys(split.families[pool]):
+        left = pool[split.families[pool] != name]
+        found[f"without {name}"] = combined(split, left, HEAD)
+        found[f"{name} alone"] = split.best(name)
+    if split.bagged.any():
+        found["the models of the folds, averaged"] = fitted.log_odds(split.bagged[:, pool])
+    for name in split.tried:
+        used = np.append(pool, split.names.index(name))
+        found[f"with {name.removeprefix('tried ')}"] = combined(split, used, HEAD)
+    return {name: scores for name, scores in found.items() if scores is not None}
+
+
+def forecasts(split: Split) -> list[tuple[float, float, float, float, float]]:
+    """Rate, expected, low, high and actual hits of the first candidates of the list."""
+    # One list a split: lists of one split share the history, and are no new evidence.
+    size = min(LISTED, len(split.truth))
+    budgets = [max(1, round(rate * size)) for rate in FORECAST_RATES]
+    every = np.unique(np.concatenate([forecast_budgets(size, k) for k in budgets]))
+    rates = every / size
+    race = split.race(rates, 0.05)
+    made, folds = combining.combine(race, 0), race.folds
+    evidence = Evidence("", "", made.share, 1.0, 0.0)
+    view = Outlook(
+        (evidence,),
+        rates,
+        size,
+        float(len(split.y)),
+        float(split.y.mean()),
+        folds.weight,
+        folds.ratio,
+        folds.first,
+    )
+    scores = made.head.log_odds(split.listed[:size, split.pool()])
+    actual = shares(split.truth[:size], scores, None, np.array(budgets) / size) * size
+    return [
+        (rate, *view.hits(evidence, k), float(hits))
+        for rate, k, hits in zip(FORECAST_RATES, budgets, actual, strict=True)
+    ]
+
+
+def judged(folder: Path) -> dict[str, Any]:
+    """Return hits by method and forecasts of a split, from the store where they are there."""
+    version = hashlib.sha256()
+    for module in (heads, combining, noise, outlook):
+        version.update(Path(module.__file__).read_bytes())
+    version.update(Path(__file__).read_bytes())
+    for path in sorted(folder.glob("*.npz")):
+        version.update(f"{path.name} {path.stat().st_mtime_ns}".encode())
+    kept = folder / "judged.json"
+    if kept.exists():
+        found = json.loads(kept.read_text(encoding="utf-8"))
+        if found["version"] == version.hexdigest():
+            return dict(found)
+    split = read(folder)
+    found = {
+        "version": version.hexdigest(),
+        "hits": {m: reached(split.truth, s).tolist() for m, s in methods(split).items()},
+        "forecasts": forecasts(split),
+    }
+    kept.write_text(json.dumps(found), encoding="utf-8")
+    return found

@@ -3,6 +3,7 @@
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from shortlist import RankSVM, TopPush, TransductiveTopK
+from shortlist.rivals import AATP, InfinitePush, MetricSVM, TransductiveSVM
 
 
 @parametrize_with_checks(
@@ -16,6 +17,13 @@ from shortlist import RankSVM, TopPush, TransductiveTopK
         RankSVM(loss="squared_hinge", kernel="rbf"),
         RankSVM(solver="fw", tol=1e-2, max_rank_distance=2),
         RankSVM(kernel="precomputed"),
+        RankSVM(pairwise_features="exterior"),
+        MetricSVM(),
+        MetricSVM("precision_at_k", k=2),
+        InfinitePush(),
+        InfinitePush("l1"),
+        AATP(tau=0.3),
+        TransductiveSVM(),
     ]
 )
 def test_estimator(estimator, check):

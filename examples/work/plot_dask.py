@@ -3,22 +3,23 @@ A cluster on this machine
 =========================
 
 The same estimators on dask: rows stay where they are, the fit sends scores and the few
-rows that matter. Without a client, as here, everything runs in threads of this process;
-``Client(LocalCluster())`` or the address of a scheduler makes it a cluster.
+rows that matter. The cluster here is a scheduler and two workers in this process;
+``Client("scheduler:8786")`` joins one of many machines.
 """
 
 # %%
 # A dask array of the digits in four partitions. ``y`` is cut alike.
-import dask
 import dask.array as da
 import matplotlib.pyplot as plt
 import numpy as np
+from dask.distributed import Client, LocalCluster
 
 from shortlist import PatMat as InMemory
 from shortlist.dask import PatMat, metrics
 from shortlist.datasets import load_digit
 
-dask.config.set(scheduler="threads", num_workers=2)
+cluster = LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None)
+client = Client(cluster)
 X, y = load_digit(8)
 rows = da.from_array(X / 16, chunks=(450, -1))
 labels = da.from_array(y, chunks=450)
@@ -42,3 +43,5 @@ left.set(xlabel="partition", ylabel="of the first 100", xticks=np.arange(len(cou
 right.scatter(same.decision_function(X / 16), scores.compute(), s=5)
 right.set(xlabel="score, in memory", ylabel="score, on dask")
 figure.tight_layout()
+client.close()
+cluster.close()

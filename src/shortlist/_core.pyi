@@ -349,3 +349,9 @@ class TopKDual:
 
     def read_proposed(self, label: np.ndarray, value: np.ndarray) -> None:
         """Write the entries of the last proposal."""
+
+def worst_places(positive: np.ndarray, negative: np.ndarray, place: np.ndarray) -> None:
+    """Write how many positives rank above each negative where average precision suffers most.
+
+    Both scores fall.
+    """

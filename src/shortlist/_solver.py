@@ -66,6 +66,14 @@ SOLVERS = (
         "budget of candidates",
         1000,
     ),
+    Solver(
+        "cutting_plane", "rivals.cutting_plane:cutting_plane", "most violated labelling", 20_000
+    ),
+    Solver("linear_programme", "rivals.push_programme:linear_programme", "linear programme", 1000),
+    Solver("boundary_rows", "rivals.aatp:boundary_rows", "boundary rows", 1_000_000_000),
+    Solver(
+        "concave_convex", "rivals.transductive_svm:concave_convex", "candidates with a balance", 20
+    ),
     Solver("exact", "transductive.mip:exact", "budget of candidates", 1_000_000_000),
 )
 

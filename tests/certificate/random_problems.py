@@ -32,6 +32,7 @@ FAMILIES = {
     "topk": "topk_problems",
     "kernel": "top_kernel_problems",
     "transductive": "transductive_problems",
+    "rivals": "rival_problems",
 }
 
 

@@ -40,3 +40,8 @@ def test_the_oldest_versions_are_those_that_are_promised():
     assert {"numpy", "scipy", "scikit-learn"} <= {name for name, _ in pinned}
     for name, version in pinned:
         assert version.startswith(least[name]), f"{name}=={version}, allowed from {least[name]}"
+
+
+def test_ci_builds_the_site():
+    assert "\n.ci/docs\n" in (ROOT / ".ci" / "run").read_text()
+    assert "run: .ci/docs" in (ROOT / ".github" / "workflows" / "docs.yml").read_text()

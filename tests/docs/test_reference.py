@@ -24,8 +24,8 @@ spec.loader.exec_module(reference)
 CHECKS = {
     "GL01", "GL02", "GL03", "GL05", "GL06", "GL07", "GL08", "GL09", "GL10",
     "SS01", "SS02", "SS03", "SS04",
-    "PR01", "PR02", "PR05", "PR10",
-    "RT01", "SA02", "SA03", "SA04",
+    "PR01", "PR02", "PR05", "PR06", "PR07", "PR08", "PR09", "PR10",
+    "RT01", "RT05", "SA02", "SA03", "SA04",
 }  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 
 import numpy as np
@@ -167,6 +168,16 @@ def test_models_that_take_too_long_are_left_out_with_the_reason():
     names = [model.name for model in found]
     assert names[0] == "logistic regression"
     assert len(set(names)) == len(names)
+
+
+def test_lightgbm_that_does_not_load_is_left_out(tmp_path, monkeypatch):
+    """As on slim images: it is installed, but libgomp of the system is not."""
+    (tmp_path / "lightgbm.py").write_text("raise OSError('libgomp.so.1: cannot open')")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "lightgbm", raising=False)
+    found, left_out = contestants("auto", Task(0.1, 1000, False, None, "quick", 0))
+    assert "libgomp" in left_out["LightGBM"]
+    assert any("gradient boosting" in model.name for model in found)
 
 
 @pytest.mark.filterwarnings("ignore::shortlist.CollapsedWarning")

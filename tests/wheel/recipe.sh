@@ -3,7 +3,7 @@
 #
 #   tests/wheel/recipe.sh [python] [other pythons that must run the same wheel ...]
 #
-# Needs the packages of the extra "release".
+# Needs the packages of the extra "release". WHEELHOUSE=folder keeps the sdist and the wheel.
 set -euo pipefail
 root="$(cd "$(dirname "$0")/../.." && pwd)"
 python="${1:-python3}"
@@ -23,6 +23,8 @@ wheel="$(echo "$work"/dist/*.whl)"
 case "$wheel" in *abi3*) "$python" -m abi3audit --strict --report "$wheel" > /dev/null ;; esac
 size="$(wc -c < "$wheel")"
 [ "$size" -lt 3000000 ] || { echo "$(basename "$wheel") has $size bytes, the limit is 3 MB" >&2; exit 1; }
+
+[ -z "${WHEELHOUSE:-}" ] || { mkdir -p "$WHEELHOUSE" && cp "$work"/dist/* "$WHEELHOUSE"; }
 
 cd "$work"
 for each in "$python" "$@"; do

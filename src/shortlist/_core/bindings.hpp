@@ -10,5 +10,6 @@ void bind_top(nanobind::module_& m);
 void bind_topk(nanobind::module_& m);
 void bind_pairs(nanobind::module_& m);
 void bind_transductive(nanobind::module_& m);
+void bind_rivals(nanobind::module_& m);
 
 }  // namespace shortlist

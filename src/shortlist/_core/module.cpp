@@ -24,4 +24,5 @@ NB_MODULE(_core, m) {
   bind_topk(m);
   bind_pairs(m);
   bind_transductive(m);
+  bind_rivals(m);
 }

@@ -1,10 +1,12 @@
 """Small data sets that need no download, posed as questions about the top of a list.
 
-The loans come with this package, tumours and digits with scikit-learn; payments are simulated.
+Loans and drugs come with this package, tumours and digits with scikit-learn; payments are
+simulated.
 """
 
 from __future__ import annotations
 
+import csv
 from importlib.resources import files
 from typing import Any
 
@@ -13,7 +15,7 @@ from sklearn import datasets
 
 from .transactions import make_transactions
 
-__all__ = ["load_credit", "load_digit", "load_tumours", "make_transactions"]
+__all__ = ["load_credit", "load_digit", "load_drugs", "load_tumours", "make_transactions"]
 
 
 def load_credit() -> tuple[Any, np.ndarray]:
@@ -73,6 +75,31 @@ def load_digit(digit: int = 1) -> tuple[np.ndarray, np.ndarray]:
         raise ValueError(f"digit must be an integer from 0 to 9, got digit={digit!r}.")
     X, target = datasets.load_digits(return_X_y=True)
     return X, target == digit
+
+
+def load_drugs() -> tuple[np.ndarray, np.ndarray]:
+    """Find the beta blockers among 77 drugs, each written as a line of text.
+
+    The lines are canonical SMILES without stereochemistry. Drugs of other classes that share
+    parts with beta blockers are among the rest: their opposites, antiarrhythmics, expectorants.
+
+    Returns
+    -------
+    X : ndarray of str, of shape (77, 2)
+        Name and SMILES.
+    y : ndarray of bool
+        True for a beta blocker, 18 of them.
+
+    Examples
+    --------
+    >>> from shortlist.datasets import load_drugs
+    >>> X, y = load_drugs()
+    >>> X.shape, int(y.sum()), X[0].tolist()
+    ((77, 2), 18, ['acebutolol', 'CCCC(=O)Nc1ccc(OCC(O)CNC(C)C)c(C(C)=O)c1'])
+    """
+    text = files(__package__).joinpath("drugs.csv").read_text(encoding="utf-8")
+    rows = np.array(list(csv.reader(text.splitlines()))[1:])
+    return rows[:, :2], rows[:, 2] == "1"
 
 
 def load_tumours() -> tuple[np.ndarray, np.ndarray]:

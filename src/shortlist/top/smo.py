@@ -30,23 +30,15 @@ import numpy as np
 from ..certificate import Monitor, Proof
 from ..rows.cache import RowCache
 from ..rows.kernels import KernelMatrix
-from .kernel_problem import (
-    DualPoint,
-    Evaluation,
-    KernelTopProblem,
-    Layout,
-    alpha_bound,
-    evaluate,
-    sparse_start,
-)
+from .kernel_problem import DualPoint, KernelTopProblem, Layout
 from .kernel_proof import KernelProver, Proved
-from .progress import Best, Progress
+from .level import Best, Level, Progress
 from .working_set import (
     Chosen,
     PairState,
+    Steps,
     Working,
     choose,
-    fill_caps,
     pair_steps,
     place,
     sample_order,
@@ -89,8 +81,41 @@ class _TimeUp(Exception):
     """The time limit was met in the middle of a round."""
 
 
+class _Memory:
+    """Kernel rows, and room for the matrix of a working set.
+
+    Attributes
+    ----------
+    share : float
+        Share of the memory for that matrix.
+    cache : RowCache
+        The rows.
+    """
+
+    def __init__(self, problem: KernelTopProblem, order: np.ndarray) -> None:
+        self._bytes = problem.cache_bytes
+        self._order = order
+        self.share = _SQUARE
+        self.cache = problem.cache or self._rows_of(problem.kernel)
+
+    @property
+    def most(self) -> int:
+        """Rows whose square matrix the memory allows."""
+        entries = self.share * self._bytes / self.cache.kernel.dtype.itemsize
+        return max(8, int(math.sqrt(entries)))
+
+    def renew(self, kernel: KernelMatrix, share: float) -> RowCache:
+        """Forget all rows and go on with a kernel."""
+        self.share = share
+        self.cache = self._rows_of(kernel)
+        return self.cache
+
+    def _rows_of(self, kernel: KernelMatrix) -> RowCache:
+        return RowCache(kernel, self._order, int((1.0 - self.share) * self._bytes))
+
+
 class _Rounds:
-    """The solver at one level; positions count along the layout."""
+    """The solver; positions count along the layout."""
 
     def __init__(self, problem: KernelTopProblem, monitor: Monitor) -> None:
         self.problem = problem
@@ -100,10 +125,10 @@ class _Rounds:
         else:
             order, self.levels = problem.cache.order, [len(problem.cache.order)]
         self.layout = Layout.of(problem, order)
-        self.square = _SQUARE
-        self.cache = problem.cache or self._new_cache(problem.kernel)
-        self.prover = KernelProver(problem, self.layout, self.cache)
+        self.memory = _Memory(problem, order)
+        self.prover = KernelProver(problem, self.layout, self.memory.cache)
         self.all = DualPoint(np.zeros(len(self.layout.positive)), np.zeros(len(self.layout.ranked)))
+        self.level = self._level(self.levels[0])
         self.working: Working | None = None
         self.proved: Proved | None = None
         self.sharp, self.crowded = 1.0, False
@@ -111,15 +136,17 @@ class _Rounds:
     def run(self) -> None:
         self.monitor.accept(self.prover.zero())
         warm = self.problem.start is not None
-        for level in self.levels[-1:] if warm else self.levels:
-            last = level == self.levels[-1]
+        for length in self.levels[-1:] if warm else self.levels:
             known = self.all.alpha.any()
-            self._enter(level)
+            self.level = self._level(length)
+            self.working = None
+            self.sharp, self.crowded = 1.0, False
             if known:
                 self._transfer(max(self.monitor.tol, _SAMPLE_TOL))
             else:
-                self._start_level()
-            if last:
+                start = self.problem.start
+                self.level.start(None if start is None else self.layout.placed(start))
+            if length == self.levels[-1]:
                 self._solve()
             else:
                 self._solve_sample()
@@ -128,138 +155,43 @@ class _Rounds:
                 if self._late():
                     raise _TimeUp
 
+    def _level(self, length: int) -> Level:
+        terms = self.layout.terms(length)
+        alpha, beta = self.all.alpha[: len(terms.positive)], self.all.beta[: len(terms.ranked)]
+        return Level(terms, length, DualPoint(alpha, beta), self._add_rows)
+
+    def _add_rows(
+        self, outputs: list[np.ndarray], positions: np.ndarray, values: list[np.ndarray]
+    ) -> None:
+        self.memory.cache.add_to(outputs, positions, values, self._tick)
+
     def leave(self) -> None:
         """Offer what the last level led to, and leave the kernel rows to the next fit."""
-        if self.length < len(self.layout.order):
+        if self.level.length < len(self.layout.order):
             self._secure()
-        self.problem.cache = self.cache
+        self.problem.cache = self.memory.cache
 
     def _secure(self) -> None:
         """Prove the model of a sample on all rows, where there is time: better than none."""
-        if self._affordable() and self.point.alpha.any() and self.point.beta.any():
+        point = self.level.point
+        if self._affordable() and point.alpha.any() and point.beta.any():
             scores = np.zeros(len(self.layout.order))
             self.monitor.accept(self.prover(self.all.alpha, self.all.beta, scores).proof)
-
-    # -- memory ---------------------------------------------------------------
-
-    @property
-    def most(self) -> int:
-        """Rows whose square matrix the memory allows."""
-        entries = self.square * self.problem.cache_bytes / self.cache.kernel.dtype.itemsize
-        return max(8, int(math.sqrt(entries)))
-
-    def _new_cache(self, kernel: KernelMatrix) -> RowCache:
-        budget = int((1.0 - self.square) * self.problem.cache_bytes)
-        return RowCache(kernel, self.layout.order, budget)
-
-    def _use(self, kernel: KernelMatrix) -> None:
-        """Go on with other kernel rows."""
-        self.working = None
-        self.prover.cache = self.cache = self._new_cache(kernel)
-
-    def _choose(self, point: DualPoint) -> Chosen:
-        chosen = choose(self.terms, point, self.point, self.scores, self.most)
-        if chosen.crowded and self.square == _SQUARE and not self.problem.kernel.precomputed:
-            # Rows that do not fit either: more room for steps among many rows pays more.
-            self.square = _SQUARE_CROWDED
-            self._use(self.cache.kernel)
-            chosen = choose(self.terms, point, self.point, self.scores, self.most)
-        return chosen
-
-    # -- levels ---------------------------------------------------------------
-
-    def _enter(self, length: int) -> None:
-        self.terms = self.layout.terms(length)
-        self.length = length
-        terms = self.terms
-        self.point = DualPoint(
-            self.all.alpha[: len(terms.positive)], self.all.beta[: len(terms.ranked)]
-        )
-        self.form = terms.threshold.form(terms.ranked_weight)
-        self.capped = self.form in ("tied", "priced")
-        self.upper = alpha_bound(terms)
-        self.working = None
-        self.best = Best()
-        self.sharp, self.crowded = 1.0, False
-
-    def _start_level(self) -> None:
-        """Start from the last fit, or from the positives and the rows nearest to them."""
-        terms, point = self.terms, self.point
-        if self.problem.start is not None:
-            start = self.layout.placed(self.problem.start)
-            point.alpha[:], point.beta[:] = start.alpha, start.beta
-            if point.alpha.any() and point.beta.any():
-                self._repair()
-                return
-            point.beta[:] = 0.0
-        point.alpha[:] = terms.c
-        self._rescore()
-        start = sparse_start(terms, self.scores[terms.ranked])
-        point.alpha[:], point.beta[:] = start.alpha, start.beta
-        self._repair()
 
     def _transfer(self, tol: float) -> None:
         """Go from a sample to more rows: from its model to the point that belongs to it.
 
-        At the optimum the scores determine alpha and beta. Those of the sample's model
-        are solved for among themselves before any of their kernel rows is computed.
+        The rows of that point are solved for among themselves before any of their kernel
+        rows is computed.
         """
-        terms = self.terms
-        self._rescore()
-        now = self._evaluate()
-        alpha = terms.loss.slopes(now.threshold - self.scores[terms.positive], terms.c)
-        total = float(alpha.sum())
-        if total > 0.0:
-            beta = terms.threshold.shares(
-                self.scores[terms.ranked], terms.ranked_weight, now.threshold
-            )
-            if beta is None:
-                beta = self.point.beta.copy()
-            beta *= total / float(beta.sum())
-            if terms.cap is not None:
-                fill_caps(beta, terms.cap * total, self._ranking())
-            guess = DualPoint(alpha, beta)
-            self._round(self._violation(tol * now.primal / total), guess)
+        level = self.level
+        level.rescore()
+        now = level.evaluate()
+        guess = level.proposed(now)
+        if guess is None:
+            level.repair()
         else:
-            self._repair()
-
-    def _ranking(self) -> np.ndarray:
-        return np.argsort(-self.scores[self.terms.ranked], kind="stable")
-
-    def _repair(self) -> None:
-        """Make the point feasible and put it at the best place of its ray."""
-        terms, point = self.terms, self.point
-        np.minimum(point.alpha, self.upper, out=point.alpha)
-        total = float(point.alpha.sum())
-        point.beta[:] *= total / float(point.beta.sum())
-        self._rescore()
-        if terms.cap is not None:
-            fill_caps(point.beta, terms.cap * total, self._ranking())
-            self._rescore()
-        scale = self._evaluate().scale
-        if scale > 0.0 and np.isfinite(scale):
-            for values in (point.alpha, point.beta, self.scores, self.beta_scores):
-                values *= scale
-
-    def _rescore(self) -> None:
-        """Scores of all rows of the level from nothing."""
-        self.scores = np.zeros(self.length)
-        self.beta_scores = np.zeros(self.length)
-        c = self.point.coefficients(self.terms, self.length)
-        b = np.zeros(self.length)
-        b[self.terms.ranked] = self.point.beta
-        nonzero = np.flatnonzero((c != 0.0) | (b != 0.0))
-        self._add(nonzero, c[nonzero], b[nonzero])
-
-    def _add(self, positions: np.ndarray, c: np.ndarray, b: np.ndarray) -> None:
-        outputs, values = [self.scores], [c]
-        if self.capped:
-            outputs.append(self.beta_scores)
-            values.append(b)
-        self.cache.add_to(outputs, positions, values, self._tick)
-
-    def _evaluate(self) -> Evaluation:
-        return evaluate(self.terms, self.point, self.scores)
+            self._round(level.violation(tol * now.primal / float(guess.alpha.sum())), guess)
 
     # -- time -----------------------------------------------------------------
 
@@ -277,9 +209,8 @@ class _Rounds:
         monitor = self.monitor
         if monitor.time_limit is None:
             return True
-        whole = DualPoint(self.all.alpha, self.all.beta)
-        terms = self.prover.terms
-        cost = self.prover.cost(whole.coefficients(terms, len(self.layout.order)))
+        coefficients = self.all.coefficients(self.prover.terms, len(self.layout.order))
+        cost = self.prover.cost(coefficients)
         monitor.reserve = min(cost, 0.5 * monitor.time_limit)
         return monitor.seconds + cost <= monitor.time_limit + _LATE
 
@@ -288,28 +219,28 @@ class _Rounds:
     def _solve_sample(self) -> None:
         tol, progress = max(self.monitor.tol, _SAMPLE_TOL), Progress()
         while True:
-            self._record(self._evaluate())
+            self.level.record()
             self._affordable()
-            if self._relative_gap() <= tol or self.monitor.exhausted():
+            if self.level.relative_gap <= tol or self.monitor.exhausted():
                 return
             if not self._go_on(tol, progress):
                 return
 
     def _solve(self) -> None:
-        monitor, progress = self.monitor, Progress()
+        monitor, level, progress = self.monitor, self.level, Progress()
         while True:
-            self._record(self._evaluate())
+            level.record()
             refuted = monitor.refuted
             prove = self._prove if self._affordable() else None
             if prove is None:
                 monitor.goal = -np.inf  # nothing can be proved any more
-            if monitor.check(self._primal(), self.best.dual, prove):
+            if monitor.check(level.primal, level.best.dual, prove):
                 return
             if monitor.refuted > refuted:
                 self._adopt()
                 progress = Progress()
             elif not self._go_on(monitor.goal, progress):
-                if self.cache.kernel.dtype == np.float64:
+                if self.memory.cache.kernel.dtype == np.float64:
                     monitor.stall()
                     return
                 self._widen()
@@ -317,119 +248,100 @@ class _Rounds:
 
     def _go_on(self, tol: float, progress: Progress) -> bool:
         """Play one more round; False when rounds have ceased to help."""
-        if progress.stalls(self.best.gap):
+        level = self.level
+        if progress.stalls(level.best.gap):
             # A working set cut to the memory allowed makes slow but steady progress.
             if progress.steps == 0 or not self.crowded:
                 self.sharp *= 0.3
             if progress.count >= (_STALL_CROWDED if self.crowded else _STALL):
                 return False
             if progress.count % 10 == 5:
-                self._rescore()  # running sums drift
-        total = float(self.point.alpha.sum())
-        if not total > 0.0 or not self.point.beta.any() or not np.isfinite(self.scores).all():
+                level.rescore()  # running sums drift
+        if not level.finite:
             return False
-        goal = max(0.1 * self.best.gap, 0.5 * tol * self.best.evaluation.primal)
+        goal = max(0.1 * level.best.gap, 0.5 * tol * level.best.evaluation.primal)
         # Kernel rows are dear where they are not kept: each set of rows is solved well.
         sharp = self.sharp * (_SHARP_CROWDED if self.crowded else 1.0)
-        progress.steps = self._round(sharp * self._violation(goal / total))
+        total = float(level.point.alpha.sum())
+        progress.steps = self._round(sharp * level.violation(goal / total))
         return True
-
-    def _violation(self, eps: float) -> float:
-        """Violation of a pair at a gap of `eps` per unit of alpha."""
-        # The norm makes the dual smooth in beta: the gap falls with the square.
-        return 2.0 * math.sqrt(eps) if self.form == "norm" else eps
-
-    def _primal(self) -> float:
-        """Best primal value; the zero model always counts."""
-        return min(self.best.evaluation.primal, self.terms.value_at_zero)
-
-    def _relative_gap(self) -> float:
-        primal = self._primal()
-        return (primal - self.best.dual) / primal if primal > 0.0 else 0.0
-
-    def _record(self, now: Evaluation) -> None:
-        best, dual = self.best, max(self.best.dual, now.dual)
-        if now.primal < best.evaluation.primal:
-            self.best = Best(now, self.point.copy(), self.scores.copy(), dual)
-        else:
-            self.best = Best(best.evaluation, best.point, best.scores, dual)
 
     def _round(self, eps: float, guess: DualPoint | None = None) -> int:
         """Solve the dual restricted to the rows that matter; return the steps taken.
 
         From the current point, or from a `guess` at a better one.
         """
-        monitor, terms = self.monitor, self.terms
-        point = guess or self.point
+        monitor, level = self.monitor, self.level
+        terms, point = level.terms, guess or level.point
         chosen = self._choose(point)
         self.crowded = chosen.crowded
         if guess is not None and self.crowded:
-            self.point.alpha[:], self.point.beta[:] = guess.alpha, guess.beta
-            self._repair()
+            level.put(guess)
+            level.repair()
             return 0
         work = self._load(chosen)
         rows = work.positions
         if guess is None:
-            f, f_beta = self.scores[rows], self.beta_scores[rows]
-            state = PairState.of(
-                terms,
-                self.form,
-                point,
-                self.scores[terms.ranked],
-                self.beta_scores[terms.ranked],
-            )
+            f, f_beta = level.scores[rows], level.beta_scores[rows]
+            state = level.pair_state()
         else:
             f, f_beta = place(terms, work, guess)
             n = len(work.beta)
             inside = np.zeros(len(guess.beta)), np.zeros(len(guess.beta))
             inside[0][work.beta], inside[1][work.beta] = f[-n:], f_beta[-n:]
-            state = PairState.of(terms, self.form, point, *inside)
+            state = PairState.of(terms, level.form, point, *inside)
         # Below the rounding of its matrix a restricted problem can only cycle.
         eps = max(eps, float(np.finfo(work.gram.dtype).eps) * float(np.abs(f).max()))
         most = min(_STEPS_PER_ROW * (1000 + len(rows)), monitor.max_iter - monitor.iteration)
         steps = pair_steps(terms, work, point, f, f_beta, state, eps, max(1, most), stop=self._late)
         monitor.iteration += steps.count
         # A guess leaves nothing outside its working set that could have been scaled.
-        factor = steps.state.factor if self.capped and guess is None else 1.0
-        self._move(work, steps.alpha, steps.beta, factor, steps.scores, steps.beta_scores)
+        self._move(work, steps, steps.state.factor if level.capped and guess is None else 1.0)
         return steps.count
 
-    def _move(
-        self,
-        work: Working,
-        alpha: np.ndarray,
-        beta: np.ndarray,
-        factor: float,
-        f: np.ndarray,
-        f_beta: np.ndarray,
-    ) -> None:
+    def _choose(self, point: DualPoint) -> Chosen:
+        level, memory = self.level, self.memory
+        chosen = choose(level.terms, point, level.point, level.scores, memory.most)
+        if chosen.crowded and memory.share == _SQUARE and not self.problem.kernel.precomputed:
+            # Rows that do not fit either: more room for steps among many rows pays more.
+            self._use(memory.cache.kernel, _SQUARE_CROWDED)
+            chosen = choose(level.terms, point, level.point, level.scores, memory.most)
+        return chosen
+
+    def _use(self, kernel: KernelMatrix, share: float) -> None:
+        """Go on with other kernel rows."""
+        self.working = None
+        self.prover.cache = self.memory.renew(kernel, share)
+
+    def _move(self, work: Working, steps: Steps, factor: float) -> None:
         """Store the new variables and bring the scores of all rows up to date.
 
         Every beta outside the working set was multiplied by `factor` on the way.
         """
-        rows, point = work.positions, self.point
-        a, b = work.spread(alpha - point.alpha[work.alpha], beta - factor * point.beta[work.beta])
-        point.beta[:] *= factor
-        point.alpha[work.alpha] = alpha
-        point.beta[work.beta] = beta
-        self.scores -= (factor - 1.0) * self.beta_scores
-        self.beta_scores *= factor
+        level, cache, rows = self.level, self.memory.cache, work.positions
+        point = level.point
+        a, b = work.spread(
+            steps.alpha - point.alpha[work.alpha], steps.beta - factor * point.beta[work.beta]
+        )
+        level.scale_beta(factor)
+        point.alpha[work.alpha] = steps.alpha
+        point.beta[work.beta] = steps.beta
         changed = np.flatnonzero((a != 0.0) | (b != 0.0))
-        if not self.cache.has_room(len(changed)):
+        if not cache.has_room(len(changed)):
             keep = np.zeros(len(self.layout.order), dtype=bool)
             keep[rows] = True
-            keep[np.flatnonzero(point.coefficients(self.terms, self.length))] = True
-            self.cache.release(keep)
-        self._add(rows[changed], (a - b)[changed], b[changed])
-        self.scores[rows] = f
-        self.beta_scores[rows] = f_beta
+            keep[np.flatnonzero(point.coefficients(level.terms, level.length))] = True
+            cache.release(keep)
+        level.add(rows[changed], (a - b)[changed], b[changed])
+        level.scores[rows] = steps.scores
+        level.beta_scores[rows] = steps.beta_scores
         self.monitor.passes += 1
 
     def _load(self, chosen: Chosen) -> Working:
         """Rows and kernel matrix of a restricted problem."""
-        terms, use_b = self.terms, chosen.beta
-        positive, negative = terms.positive[chosen.alpha], terms.ranked[use_b]
-        if len(terms.ranked) == self.length:
+        level, cache, use_b = self.level, self.memory.cache, chosen.beta
+        positive, negative = level.terms.positive[chosen.alpha], level.terms.ranked[use_b]
+        if len(level.terms.ranked) == level.length:
             # Every row carries a beta; the positives come first.
             rows = np.concatenate([positive, np.setdiff1d(negative, positive)])
             use_b = rows
@@ -438,25 +350,26 @@ class _Rounds:
         if self.working is not None and np.array_equal(rows, self.working.positions):
             return self.working
         self.working = None  # one matrix at a time
-        gram = square(self.cache, rows, self.length)
+        gram = square(cache, rows, level.length)
         self.working = Working(rows, chosen.alpha, use_b, gram)
-        self.cache.most_working = max(self.cache.most_working, len(rows))
+        cache.most_working = max(cache.most_working, len(rows))
         return self.working
 
     # -- proofs ---------------------------------------------------------------
 
     def _prove(self) -> Proof:
         """Prove the best point; and the present one's dual, where that is what lacks."""
-        best, prover, monitor = self.best, self.prover, self.monitor
+        level, prover, monitor = self.level, self.prover, self.monitor
+        best = level.best
         # Where nothing finite has been seen since a restart, the present point will do.
-        point, scores = best.point or self.point, best.scores
-        scores = self.scores if scores is None else scores
+        point, scores = best.point or level.point, best.scores
+        scores = level.scores if scores is None else scores
         self.proved = prover(point.alpha, point.beta, scores)
         proof = self.proved.proof
         lacks = proof.primal - proof.dual > monitor.tol * proof.primal
         if lacks and best.evaluation.dual < best.dual and self._affordable():
             monitor.accept(proof)
-            now = prover(self.point.alpha, self.point.beta, self.scores)
+            now = prover(level.point.alpha, level.point.beta, level.scores)
             if now.proof.dual > proof.dual:
                 self.proved = now
                 return now.proof
@@ -464,22 +377,22 @@ class _Rounds:
 
     def _adopt(self) -> None:
         """Go on from what was proved; after a second claim that failed, in float64."""
-        proved = self.proved
+        proved, level = self.proved, self.level
         if proved is None or proved.scores is None:
             return
-        self.point.alpha[:], self.point.beta[:] = proved.point.alpha, proved.point.beta
-        self.best = Best()
-        if self.monitor.refuted > 1 and self.cache.kernel.dtype == np.float32:
+        level.put(proved.point)
+        level.best = Best()
+        if self.monitor.refuted > 1 and self.memory.cache.kernel.dtype == np.float32:
             self._widen()
             return
-        self.scores[:] = proved.scores
-        if self.capped:
-            exact = self.scores.copy()
-            self._rescore()
-            self.scores[:] = exact
+        level.scores[:] = proved.scores
+        if level.capped:
+            exact = level.scores.copy()
+            level.rescore()
+            level.scores[:] = exact
 
     def _widen(self) -> None:
         """Continue with a float64 kernel."""
-        self._use(self.problem.kernel.widened())
-        self.best = Best()
-        self._rescore()
+        self._use(self.problem.kernel.widened(), self.memory.share)
+        self.level.best = Best()
+        self.level.rescore()

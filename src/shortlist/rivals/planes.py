@@ -1,0 +1,178 @@
+r"""The quadratic programme over the kept planes of a cutting-plane method.
+
+.. math:: \max_{\mu \ge 0, \; \sum \mu = 1} \; \mu \cdot \ell - \frac c2 \| G^T \mu \|^2
+
+with one loss :math:`\ell_p` and one gradient :math:`G_p` per plane, the zero plane first. Planes
+with a share are *in use*; on them the optimum is a linear system. A step to it that would make
+a share negative ends there and drops the plane; the plane that the current shares violate most
+comes in. Every point on the way is feasible, so its value is a lower bound whatever the
+rounding. Reference: P. Wolfe, "Finding the nearest point in a polytope", Mathematical
+Programming 11, 1976.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+_FIRST_ROOM = 64
+# Planes that may come in at once; mostly one does, and a few leave.
+_PIVOTS = 100
+# Relative to the largest square: planes in use that depend on each other keep a system.
+_RIDGE = 1e-14
+# A plane without a share for so long is forgotten, when there are several such.
+_FORGET_AFTER, _FORGET_AT_ONCE = 50, 20
+
+
+class Planes:
+    """Planes, their products, and shares of them.
+
+    Parameters
+    ----------
+    c : float
+        Weight of the loss.
+    size : int
+        Length of a gradient.
+    """
+
+    def __init__(self, c: float, size: int) -> None:
+        self.c = c
+        self._gradient = np.zeros((_FIRST_ROOM, size))
+        self._product = np.zeros((_FIRST_ROOM, _FIRST_ROOM))
+        self._loss = np.zeros(_FIRST_ROOM)
+        self._error = np.zeros(_FIRST_ROOM)
+        self._idle = np.zeros(_FIRST_ROOM, dtype=np.intp)
+        self.share = np.array([1.0])
+
+    @property
+    def count(self) -> int:
+        """Number of planes, the zero plane included."""
+        return len(self.share)
+
+    def add(self, loss: float, gradient: np.ndarray, error: float) -> bool:
+        """Add a plane whose gradient is off by at most `error`, in length.
+
+        Returns whether it is another one than those that are there.
+        """
+        n = self.count
+        alike = np.flatnonzero(self._loss[:n] == loss)
+        if (self._gradient[alike] == gradient).all(axis=1).any():
+            return False
+        if n == len(self._loss):
+            self._grow()
+        self._gradient[n] = gradient
+        self._loss[n], self._error[n], self._idle[n] = loss, error, 0
+        products = self._gradient[: n + 1] @ gradient
+        self._product[n, : n + 1] = self._product[: n + 1, n] = products
+        self.share = np.append(self.share, 0.0)
+        return True
+
+    def _grow(self) -> None:
+        room = len(self._loss)
+        self._gradient = np.concatenate([self._gradient, np.zeros_like(self._gradient)])
+        self._product = np.pad(self._product, (0, room))
+        self._loss, self._error = np.pad(self._loss, (0, room)), np.pad(self._error, (0, room))
+        self._idle = np.pad(self._idle, (0, room))
+
+    def model(self) -> np.ndarray:
+        """Return the model of the shares."""
+        return -self.c * (self.share @ self._gradient[: self.count])
+
+    def point(self) -> tuple[float, np.ndarray, float]:
+        """Return the dual point's sum of losses, its model, and the bound of the model's error."""
+        n, used = self.count, np.flatnonzero(self.share)
+        shares = self.share[used]
+        # Whatever rounding made of their sum, it must not exceed one.
+        shares = shares / max(1.0, float(shares.sum()) * (1.0 + 1e-15 * n))
+        model = -self.c * (shares @ self._gradient[used])
+        error = self.c * float(shares @ self._error[used])
+        return self.c * float(shares @ self._loss[used]), model, error
+
+    def optimise(self, tolerance: float) -> None:
+        """Find the best shares; no plane is violated by more than `tolerance` then.
+
+        It ends earlier where rounding allows no progress.
+        """
+        n = self.count
+        loss, product = self._loss[:n], self.c * self._product[:n, :n]
+        share = self.share
+        used: list[int] = np.flatnonzero(share).tolist()
+        level = self._settle(used, share, loss, product)
+        refused: list[int] = []
+        for _ in range(_PIVOTS):
+            if level is None:
+                break
+            violation = loss - product @ share - level
+            violation[used + refused] = -np.inf
+            new = int(np.argmax(violation))
+            if not violation[new] > tolerance:
+                break
+            used.append(new)
+            settled = self._settle(used, share, loss, product)
+            if settled is None:
+                # A plane that would leave at once: rounding brought it in.
+                refused.append(new)
+            else:
+                level = settled
+        self._idle[:n] = np.where(share > 0.0, 0, self._idle[:n] + 1)
+
+    def _settle(
+        self, used: list[int], share: np.ndarray, loss: np.ndarray, product: np.ndarray
+    ) -> float | None:
+        """Move to the optimum over the planes in use; return the level of the optimum.
+
+        The newest plane may leave at once, or make no system: then it is dropped, nothing
+        moves, and None is returned.
+        """
+        newest = used[-1]
+        while True:
+            q = len(used)
+            inner = product[np.ix_(used, used)]
+            # In units of the largest square, all equations are of one size.
+            unit = float(inner.diagonal().max()) or 1.0
+            system = np.zeros((q + 1, q + 1))
+            system[:q, :q] = inner / unit
+            system[np.arange(q), np.arange(q)] += _RIDGE
+            system[q, :q] = system[:q, q] = 1.0
+            right = np.append(loss[used] / unit, 1.0)
+            try:
+                found = np.linalg.solve(system, right)
+            except np.linalg.LinAlgError:
+                found = np.full(q + 1, np.nan)
+            wanted, level = found[:q], unit * float(found[q])
+            old = share[used]
+            if not np.isfinite(found).all():
+                return self._without(used, newest)
+            if (wanted >= 0.0).all():
+                share[used] = wanted / wanted.sum()
+                return level
+            step = wanted - old
+            falling = wanted < 0.0
+            reach = np.where(falling, old / np.where(falling, -step, 1.0), np.inf)
+            leaves = int(np.argmin(reach))
+            moved = np.maximum(old + reach[leaves] * step, 0.0)
+            moved[leaves] = 0.0
+            stuck = reach[leaves] == 0.0 and used[leaves] == newest
+            if stuck or not abs(moved.sum() - 1.0) < 0.5:
+                return self._without(used, newest)
+            share[used] = moved / moved.sum()
+            used.pop(leaves)
+
+    @staticmethod
+    def _without(used: list[int], newest: int) -> None:
+        if newest in used and len(used) > 1:
+            used.remove(newest)
+
+    def forget(self) -> None:
+        """Drop planes that have not been in use for long."""
+        n = self.count
+        keep = self._idle[:n] < _FORGET_AFTER
+        keep[0] = True
+        if n - keep.sum() < _FORGET_AT_ONCE:
+            return
+        kept = np.flatnonzero(keep)
+        m = len(kept)
+        self._gradient[:m] = self._gradient[kept]
+        self._product[:m, :m] = self._product[np.ix_(kept, kept)]
+        for values in (self._loss, self._error, self._idle):
+            values[:m] = values[kept]
+        self.share = self.share[kept]

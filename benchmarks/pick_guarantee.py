@@ -81,7 +81,7 @@ def lists(
     X: np.ndarray, y: np.ndarray, C: np.ndarray, seed: int
 ) -> Iterator[tuple[str, float, np.ndarray]]:
     """Yield the rows that each method takes for each target."""
-    n, half = len(y), len(y) // 2
+    half = len(y) // 2
     wish = Wish(TARGETS[-1], "expected", 0.9)
     _, left, kept = reserve(History(X, y, None, None, True), wish, seed)
     ours = model().fit(X[left], y[left])

@@ -155,6 +155,10 @@ def learn(
         terms["groups"] = rows[request.group].astype(str).to_numpy()
     if request.outcome is not None:
         terms["goal"] = request.goal
+    if request.precision is not None:
+        terms["precision"] = request.precision
+        if request.confidence is not None:
+            terms |= {"guarantee": "high_probability", "confidence": request.confidence}
     _choose(job, typed, y, terms, pool, request)
     job.result = replace(job.result, positive_label=positive)
     clock.done("models")
@@ -227,9 +231,9 @@ class _Pool:
             "case the forecast does not hold."
         ]
 
-    def check_budget(self, budget: int | float) -> None:
+    def check_budget(self, budget: int | float | None) -> None:
         """Raise where fewer candidates are left than the budget asks for."""
-        if budget > len(self.rows):
+        if budget is not None and budget > len(self.rows):
             raise TableError(
                 f"k={budget} is more than the {len(self.rows):,} candidates whose outcome is not "
                 "known; choose a smaller k, or add --keep-known."

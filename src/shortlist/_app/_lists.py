@@ -46,12 +46,16 @@ class Listed:
     def blocks(self, table: Table) -> Iterator[pd.DataFrame]:
         """Yield rank, row, score, probability, ids, reasons and all columns, in parts."""
         import numpy as np
+        import pandas as pd
 
         number = max(map(len, self.reasons), default=0)
         why = [f"reason_{place + 1}" for place in range(number)]
         order = [*self.ids, *(name for name in table.columns if name not in set(self.ids))]
         own = [*(OWN if self.probability is not None else OWN[:3]), *why]
         names = {name: f"{name} (input)" for name in own if name in order}
+        if not len(self.rows):
+            yield pd.DataFrame(columns=[*own, *(names.get(name, name) for name in order)])
+            return
         done = 0
         for block in table.take(self.rows):
             some = slice(done, done + len(block))

@@ -103,6 +103,10 @@ def find_reasons(
     seed : int
         Of the sampling.
     """
+    if not len(rows):
+        nothing = np.zeros((0, len(subject.columns)))
+        empty = [np.empty(0)] * len(subject.columns)
+        return Reasons(rows, subject.columns, nothing, nothing, empty, [None] * len(empty))
     known = np.flatnonzero(np.isfinite(scores))
     by_score = known[np.argsort(scores[known], kind="stable")]
     several = by_score[_spread(len(by_score), max(_BACKGROUND, _USUAL))]

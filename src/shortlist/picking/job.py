@@ -15,11 +15,10 @@ import scipy
 import sklearn
 from scipy import sparse
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from .. import __version__
-from .._checks import check_choice
+from .._checks import check_choice, check_seed
 from .._scores import positive_scores
 from ..certificate import Certificate
 from ..stacking import TopStack
@@ -228,7 +227,7 @@ def pick(
         groups = terms.history.entity
     history = check_history(X, y, sample_weight, groups, pos_label)
     judged = check_scoring(scoring, history.weight is not None)
-    seed = _seed(random_state)
+    seed = check_seed(random_state)
     if wish is None:
         places = check_budget(k, pool.n_rows)
     else:
@@ -315,14 +314,6 @@ def _features(X: Any, features: Any, models: Any) -> Any:
     if features is None:
         return default_features(X)
     return features if isinstance(models, Mapping) else make_pipeline(features, as_numbers())
-
-
-def _seed(random_state: Any) -> int:
-    """Return a seed that repeats the call when it is passed as `random_state`."""
-    if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool):
-        check_random_state(random_state)
-        return int(random_state)
-    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
 
 def _outlook(race: Race, combination: Combination, n_candidates: int) -> tuple[Outlook, str]:

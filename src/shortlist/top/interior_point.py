@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy import linalg, sparse
@@ -45,6 +46,7 @@ from .sides import (
     Steps,
     Sums,
     goals,
+    start_slack,
 )
 from .sweeps import RankedRows, Start, SweptProblem
 
@@ -117,18 +119,12 @@ class InteriorPoint:
         self._t = self._threshold()
         self.positive.start(self._t)
         self._total = float(self.positive.alpha.sum())
-        self.ranked.start(self._t, self._total, self._start_slack)
+        slack = partial(start_slack, problem.value_at_zero, self.ranked, self.positive)
+        self.ranked.start(self._t, self._total, slack)
         self._sums: tuple[np.ndarray, np.ndarray] | None = None
 
     def _threshold(self) -> float:
         return self.problem.threshold.value(self.ranked.scores, self.ranked.weight)
-
-    def _start_slack(self) -> float:
-        """Scores cannot exceed this by much, nor need they exceed the margin of 1."""
-        length = max(
-            float(side.even @ side.rows.squared_norms()) for side in (self.ranked, self.positive)
-        )
-        return 3.0 * min(1.0, max(2.0 * self.problem.value_at_zero * length, 1e-100))
 
     @property
     def pairs(self) -> Pairs:

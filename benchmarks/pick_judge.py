@@ -17,7 +17,7 @@ import numpy as np
 from shortlist.metrics import average_precision
 from shortlist.picking import combining, noise, outlook
 from shortlist.picking.comparison import forecast_budgets
-from shortlist.picking.history import Folds, History
+from shortlist.picking.history import HEAD, Folds, History
 from shortlist.picking.models import FAMILIES, Model
 from shortlist.picking.noise import shares
 from shortlist.picking.outlook import Evidence, Outlook
@@ -146,7 +146,7 @@ def combined(split: Split, used: np.ndarray, head: str) -> np.ndarray:
 def _fitted(split: Split, used: np.ndarray, head: str) -> heads.Head:
     known = split.held_out[:, used], split.y, None
     fitted = heads.fit_head(*known, head=head, budget=0.05, seed=0)
-    return combining._without_crumbs(fitted) if head == combining.HEAD else fitted
+    return combining._without_crumbs(fitted) if head == HEAD else fitted
 
 
 def methods(split: Split) -> dict[str, np.ndarray]:
@@ -155,23 +155,23 @@ def methods(split: Split) -> dict[str, np.ndarray]:
     found = {FOREST: split.best("random forest")}
     for name in RIVALS:
         found[f"{name}, tuned"] = split.best(name)
-    fitted = _fitted(split, pool, combining.HEAD)
+    fitted = _fitted(split, pool, HEAD)
     found[PICK] = fitted.log_odds(split.listed[:, pool])
     found |= split.others
     value = [average_precision(split.y, split.held_out[:, i]) for i in pool]
     found["best single model by the folds"] = split.listed[:, pool[int(np.argmax(value))]]
     for head in heads.HEADS:
-        if head != combining.HEAD:
+        if head != HEAD:
             found[f"head {head}"] = combined(split, pool, head)
     for name in dict.fromkeys(split.families[pool]):
         left = pool[split.families[pool] != name]
-        found[f"without {name}"] = combined(split, left, combining.HEAD)
+        found[f"without {name}"] = combined(split, left, HEAD)
         found[f"{name} alone"] = split.best(name)
     if split.bagged.any():
         found["the models of the folds, averaged"] = fitted.log_odds(split.bagged[:, pool])
     for name in split.tried:
         used = np.append(pool, split.names.index(name))
-        found[f"with {name.removeprefix('tried ')}"] = combined(split, used, combining.HEAD)
+        found[f"with {name.removeprefix('tried ')}"] = combined(split, used, HEAD)
     return {name: scores for name, scores in found.items() if scores is not None}
 
 

@@ -31,7 +31,12 @@ def commands(page):
 
 @pytest.fixture
 def short_race(monkeypatch):
-    quick = functools.partial(picking.pick, models=["PatMat"], cv=3, repeats=1)
+    race = functools.partial(picking.pick, cv=3, repeats=1)
+
+    def quick(*args, **options):
+        model = "PatMat" if options.get("goal", "hits") == "hits" else "RankSVM"
+        return race(*args, **(options | {"models": [model]}))
+
     monkeypatch.setattr(picking, "pick", quick)
 
 
@@ -41,17 +46,24 @@ def test_commands(page, tmp_path, monkeypatch, short_race):
     rng = np.random.default_rng(0)
     n = 600
     fraud = rng.random(n) < 0.3
+    hours = np.cumsum(np.where(np.arange(n) < 300, 3, 1))
     rows = pd.DataFrame(
         {
             "payment_id": [f"P{i:04d}" for i in range(n)],
             "amount": [f"{value:,.2f}" for value in np.exp(rng.normal(7, 1, n) + fraud)],
             "country": rng.choice(["DE", "FR", "NL"], n),
+            "customer": rng.integers(0, 150, n),
+            "booked_at": pd.Timestamp("2024-01-01") + pd.to_timedelta(hours, unit="h"),
         }
     )
     known = rows.assign(fraud=np.where(fraud, "yes", "no"))
     known.iloc[:300].to_csv("history.csv", index=False)
     rows.iloc[300:450].to_csv("candidates.csv", index=False)
     rows.iloc[450:].to_csv("more.csv", index=False)
+    rows.iloc[300:450].to_csv("molecules.csv", index=False)
+    potency = (5 + 2 * fraud + rng.normal(size=n)).round(2)
+    rows.assign(potency=potency).iloc[:300].to_csv("assayed.csv", index=False)
+    rows[["customer"]].iloc[300:330].to_csv("handled.csv", index=False)
     known.to_csv("outcomes.csv", index=False)
     known.assign(score=rng.normal(size=n)).to_csv("scored.csv", index=False)
     found = commands(page)
@@ -61,6 +73,23 @@ def test_commands(page, tmp_path, monkeypatch, short_race):
         assert done.exit_code == 0, f"{line}\n{done.output}"
     assert len(pd.read_csv("shortlist.csv")) == 100
     assert Path("report.html").read_text("utf-8").startswith("<!DOCTYPE html>")
+    if "command-line" in page:
+        check_lists(rows)
+
+
+def check_lists(rows):
+    """What the page promises of each list."""
+    assert 0 < len(pd.read_csv("worth.csv")) <= 50
+    customers = pd.read_csv("customers.csv")["customer"]
+    assert customers.is_unique
+    assert not set(customers) & set(rows["customer"].iloc[300:330])
+    limited = pd.read_csv("limited.csv")
+    assert (limited["country"] == "DE").sum() <= 10
+    assert (limited["country"] == "NL").sum() >= 15
+    assert limited["customer"].value_counts().max() <= 2
+    for name, length in (("limited", 50), ("diverse", 50), ("rare", 50), ("next-week", 20)):
+        assert len(pd.read_csv(f"{name}.csv")) == length, name
+    assert len(pd.read_csv("assay-next.csv")) == 30
 
 
 def test_python_of_the_readme(short_race, monkeypatch):

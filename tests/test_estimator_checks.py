@@ -17,6 +17,7 @@ from shortlist.rivals import AATP, InfinitePush, MetricSVM, TransductiveSVM
         RankSVM(loss="squared_hinge", kernel="rbf"),
         RankSVM(solver="fw", tol=1e-2, max_rank_distance=2),
         RankSVM(kernel="precomputed"),
+        RankSVM(pairwise_features="exterior"),
         MetricSVM(),
         MetricSVM("precision_at_k", k=2),
         InfinitePush(),

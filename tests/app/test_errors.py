@@ -114,11 +114,11 @@ def test_header_without_rows(files, invoke):
 def test_a_model_with_other_parts_is_refused(files, invoke):
     import skops.io
 
-    from shortlist import RankSVM
+    from shortlist import TopKSVC
 
-    skops.io.dump({"format": 1, "pipeline": RankSVM()}, "evil.skops")
+    skops.io.dump({"format": 1, "pipeline": TopKSVC()}, "evil.skops")
     result = invoke("score", "candidates.csv", "--model", "evil.skops")
-    fails(files, result, 1, "shortlist.pairs.estimator.RankSVM", "refused", "nothing in it was run")
+    fails(files, result, 1, "shortlist.topk.estimator.TopKSVC", "refused", "nothing in it was run")
 
 
 def test_evaluate_in_words_and_ties(files, invoke):

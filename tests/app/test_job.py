@@ -168,7 +168,7 @@ def test_one_per_and_time(messy, invoke, monkeypatch):
     assert kinds["booked"] == "time"
     for options, words in (
         (("--delay", "2d"), "needs --time"),
-        (("--time", "note"), "need a date in every row"),
+        (("--time", "note"), "which is no date"),
         (("--one-per", "client"), "no column 'client'"),
     ):
         done = invoke(*PICK, "-k", "5", *options)

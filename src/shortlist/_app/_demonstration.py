@@ -38,8 +38,8 @@ def run_demo(budget: int, seed: int, force: bool) -> None:
         loans.iloc[now].to_csv(candidates, index=False)
         result = run_pick(
             Request(
-                str(candidates),
-                str(history),
+                candidates=str(candidates),
+                history=str(history),
                 label="outcome",
                 positive="bad",
                 budget=budget,
@@ -53,7 +53,7 @@ def run_demo(budget: int, seed: int, force: bool) -> None:
             )
         )
     hits = int(bad[now][result.selected].sum())
-    expected = result.expected_hits
+    expected = result.expected
     click.echo(
         f"\nThe outcome of these loans is known, too: {hits} of the {budget} were bad"
         f"{compared(hits, expected.low, expected.high, expected.confidence)} "

@@ -88,7 +88,7 @@ def read_scored(
                 )
     if truth is None and not present.all():
         notes.append(f"{(~present).sum():,} rows without a label are left out.")
-    scores = _numbers(cells, present, score, table.name)
+    scores = finite_numbers(cells, present, score, table.name)
     lowest = np.full(len(below), scores.min(initial=0.0) - 1.0)
     return np.append(y, below), np.append(scores, lowest), len(y), chosen, notes
 
@@ -121,7 +121,7 @@ def _keys(table: Table, keys: Sequence[str]) -> list[tuple[str | None, ...]]:
     return list(zip(*columns, strict=True))
 
 
-def _numbers(cells: list[object], present: np.ndarray, score: str, name: str) -> np.ndarray:
+def finite_numbers(cells: list[object], present: np.ndarray, score: str, name: str) -> np.ndarray:
     """Finite numbers, or the first row that holds none."""
     rows = np.flatnonzero(present)
     different = list({cells[row] for row in rows})

@@ -12,8 +12,7 @@ import pandas as pd
 from sklearn.preprocessing import FunctionTransformer
 
 from .. import picking
-from .._positive import spelling
-from ._columns import DATE, Columns, MissingCount
+from ._columns import Columns, MissingCount
 from ._copies import Copies
 from ._deciding import parse_types, read_columns
 from ._features import Features
@@ -23,6 +22,7 @@ from ._lists import warn
 from ._picking import Clock, Request, tell_columns
 from ._progress import progress
 from ._tables import Table, TableError, listed
+from ._terms import read_terms
 
 if TYPE_CHECKING:
     from ._model_file import SavedModel
@@ -70,8 +70,8 @@ class Job:
             self.result.model,
             self.columns,
             self.features,
-            request.label,
-            str(self.result.positive_label),
+            request.known,
+            str(self.result.positive_label or request.goal),
             list(request.ids),
             self.result.winner,
             dict(self.result.settings["versions"]),
@@ -81,7 +81,7 @@ class Job:
 def learn(
     table: Table,
     old: Table,
-    labels: tuple[np.ndarray, np.ndarray, str],
+    labels: tuple[np.ndarray, np.ndarray, str | None],
     request: Request,
     clock: Clock,
 ) -> Job:
@@ -102,7 +102,7 @@ def learn(
             f"{old.name} has no column with different values besides {listed(sorted(roles), 5)}."
         )
     shared = [name for name in roles if name in set(table.columns) & set(old.columns)]
-    shared = [name for name in shared if name != request.label]
+    shared = [name for name in shared if name != request.known]
     identified = any(name in request.ids for name in shared)
     copies = Copies(columns, shared, identified)
     marks = copies.marks(rows, typed)
@@ -122,7 +122,9 @@ def learn(
             "are the same case, keep one of each, or the forecast is too good."
         )
     clock.done("columns")
-    extra = [name for name in (request.one_per, request.time) if name is not None]
+    extra = request.columns(old.columns)
+    if request.exclude is not None:
+        extra = list(dict.fromkeys([*extra, *request.ids]))
     pool = _Pool(table, columns, copies, extra, keep_known=request.keep_known)
     notes += pool.notes(old.name)
     pool.check_budget(request.budget)
@@ -134,16 +136,34 @@ def learn(
         pool.known,
         list(find_hints(rows, typed, columns, pool.typed, options)),
         notes,
-        list(find_leaks(rows, typed, columns, rows[request.label], y)),
+        list(find_leaks(rows, typed, columns, rows[request.known], _told_apart(y))),
     )
     tell_columns(job, old.name)
     for note in job.notes:
         warn(note)
     clock.done("features")
-    _choose(job, typed, y, _terms(rows, pool.extra, request, old.name), pool, request)
+    terms = read_terms(
+        request,
+        rows,
+        pool.extra,
+        (old.name, table.name),
+        request.types,
+        request.encoding,
+        request.ids,
+    )
+    if request.group is not None:
+        terms["groups"] = rows[request.group].astype(str).to_numpy()
+    if request.outcome is not None:
+        terms["goal"] = request.goal
+    _choose(job, typed, y, terms, pool, request)
     job.result = replace(job.result, positive_label=positive)
     clock.done("models")
     return job
+
+
+def _told_apart(y: np.ndarray) -> np.ndarray:
+    """Return two classes: positives, or outcomes above the middle one."""
+    return y if y.dtype == bool else y > np.median(y)
 
 
 def _repeated(marks: np.ndarray, y: np.ndarray, identified: bool) -> np.ndarray:
@@ -225,30 +245,6 @@ class _Pool:
             keep = ~self.known[first : first + len(block)]
             first += len(block)
             yield self._columns.apply(block[keep])
-
-
-def _terms(
-    rows: pd.DataFrame, candidates: pd.DataFrame, request: Request, name: str
-) -> dict[str, Any]:
-    """Return what restricts the list and the folds, for both files."""
-    terms: dict[str, Any] = {}
-    if request.group is not None:
-        terms["groups"] = rows[request.group].astype(str).to_numpy()
-    if request.one_per is not None:
-        both = (rows[request.one_per], candidates[request.one_per])
-        terms["one_per"] = tuple(cells.map(spelling).to_numpy() for cells in both)
-    if request.time is not None:
-        wanted = parse_types(request.types, [request.time]) or {request.time: "date"}
-        (column,) = read_columns(rows[[request.time]], wanted)[0].all
-        both = (column.read(rows[request.time]), column.read(candidates[request.time]))
-        if column.kind != DATE or any(np.isnan(times).any() for times in both):
-            raise TableError(
-                f"--time {request.time}: {name} and the candidates need a date in every row; "
-                f"{column.example!r} is the first."
-            )
-        terms["time"] = tuple(times.astype(np.int64).astype("datetime64[s]") for times in both)
-        terms["delay"] = request.delay
-    return terms
 
 
 def _choose(

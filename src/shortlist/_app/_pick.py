@@ -14,7 +14,20 @@ from . import _options
 @click.option(
     "--history", required=True, metavar="FILE", help="Rows whose outcome is known, with the label."
 )
-@_options.label
+@click.option("--label", metavar="COLUMN", help="Column that says what each row was.")
+@click.option(
+    "--outcome",
+    metavar="COLUMN",
+    help="Column with a number that says what each row brought, instead of a label: the list is "
+    "then the one with the largest sum.",
+)
+@click.option(
+    "--goal",
+    type=click.Choice(["sum", "mean"]),
+    default="sum",
+    show_default=True,
+    help="With --outcome: what is to be largest.",
+)
 @_options.positive
 @_options.budget(True, "Budget: how many rows you can handle; 100, 0.05 or 5%.")
 @_options.output
@@ -34,6 +47,53 @@ from . import _options
     help="When each row happened: models learn from the past and are tested on what came later.",
 )
 @click.option("--delay", metavar="TIME", help="With --time: until a label is known, such as 7d.")
+@click.option(
+    "--only-new",
+    is_flag=True,
+    help="With --time and --group: judge by groups that were not known before.",
+)
+@click.option(
+    "--value", metavar="COLUMN|NUMBER", help="What a hit brings: the list is then worth most."
+)
+@click.option("--cost", metavar="COLUMN|NUMBER", help="What taking a row costs.")
+@click.option(
+    "--fill", is_flag=True, help="Fill the list with rows that cost more than they bring, too."
+)
+@click.option(
+    "--at-most",
+    multiple=True,
+    metavar="COLUMN:VALUE=N",
+    help="At most N rows of the list with this value. May be repeated.",
+)
+@click.option(
+    "--at-least",
+    multiple=True,
+    metavar="COLUMN:VALUE=N",
+    help="At least N rows of the list with this value. May be repeated.",
+)
+@click.option(
+    "--at-most-each",
+    multiple=True,
+    metavar="COLUMN=N",
+    help="At most N rows of the list for each value of this column. May be repeated.",
+)
+@click.option(
+    "--clusters",
+    type=int,
+    metavar="N",
+    help="Divide the candidates into N clusters of look-alikes, for --at-most-each cluster=2.",
+)
+@click.option(
+    "--exclude",
+    metavar="FILE",
+    help="Rows that are handled already, by --id or --one-per: they are not taken.",
+)
+@click.option(
+    "--base-rate",
+    type=float,
+    metavar="SHARE",
+    help="Share of positives among the candidates, where the history was thinned.",
+)
 @_options.types
 @click.option(
     "--effort",
@@ -69,4 +129,10 @@ def pick(candidates: str, history: str, **options: Any) -> None:
     _options.check_streams((candidates, history), options["output"], options["as_json"])
     if options["output"] is None and not options["as_json"]:
         options["output"] = "-"
-    run_pick(Request(candidates, history, **options))
+    if (options["label"] is None) == (options["outcome"] is None):
+        raise click.UsageError(
+            "name one column that says how rows turned out: --label or --outcome."
+        )
+    if options["outcome"] is not None and options["positive"] is not None:
+        raise click.UsageError("--positive is a label; with --outcome leave it out.")
+    run_pick(Request(candidates=candidates, history=history, **options))

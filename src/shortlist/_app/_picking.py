@@ -12,11 +12,13 @@ import click
 import numpy as np
 
 from .._files import Outputs, spooled
-from ._cells import printable
+from ._cells import is_blank, printable
+from ._judging import finite_numbers
 from ._labels import read_labels
 from ._lists import entries, first_rows, list_blocks, print_json, warn
 from ._look import SHORT, column_lines, column_records, role_of
 from ._tables import Table, TableError, check_file, known_encoding, listed
+from ._terms import Said
 from ._writing import check_ending, write_list
 
 if TYPE_CHECKING:
@@ -24,13 +26,15 @@ if TYPE_CHECKING:
     from ._learning import Job
 
 
-@dataclass(frozen=True)
-class Request:
+@dataclass(frozen=True, kw_only=True)
+class Request(Said):
     """What ``shortlist pick`` was asked to do; the names are those of its options."""
 
     candidates: str
     history: str
-    label: str
+    label: str | None = None
+    outcome: str | None = None
+    goal: str = "sum"
     budget: int | float
     positive: str | None = None
     output: str | None = None
@@ -40,9 +44,6 @@ class Request:
     drop: Sequence[str] = ()
     types: Sequence[str] = ()
     group: str | None = None
-    one_per: str | None = None
-    time: str | None = None
-    delay: str | None = None
     keep_known: bool = False
     effort: str = "normal"
     encoding: str = "utf-8"
@@ -59,8 +60,17 @@ class Request:
     def roles(self) -> dict[str, str]:
         """Columns that models do not learn from, and what they are."""
         roles = role_of(self.label, self.ids, self.drop, self.group)
+        if self.outcome is not None:
+            roles[self.outcome] = "outcome"
         named = {"one per": self.one_per, "time": self.time}
         return {name: role for role, name in named.items() if name is not None} | roles
+
+    @property
+    def known(self) -> str:
+        """The column that says how rows of the history turned out."""
+        name = self.label if self.outcome is None else self.outcome
+        assert name is not None
+        return name
 
     @property
     def paths(self) -> list[str]:
@@ -108,7 +118,7 @@ def run_pick(request: Request) -> Shortlist:
                 f"k={request.budget} is more than the {table.n_rows:,} candidates; choose k of at "
                 f"most {table.n_rows}."
             )
-        labels = read_labels(old.cells(request.label), request.label, request.positive, old.name)
+        labels = _read_known(old, request)
         clock.done("reading")
 
         from ._learning import learn
@@ -133,6 +143,17 @@ def run_pick(request: Request) -> Shortlist:
     return job.result
 
 
+def _read_known(old: Table, request: Request) -> tuple[np.ndarray, np.ndarray, str | None]:
+    """Return which rows have an outcome, what it was, and the label that is looked for."""
+    cells = old.cells(request.known)
+    if request.outcome is None:
+        return read_labels(cells, request.known, request.positive, old.name)
+    present = np.array([not is_blank(cell) for cell in cells], dtype=bool)
+    if not present.any():
+        raise TableError(f"{old.name}: column {request.known!r} holds no number.")
+    return present, finite_numbers(cells, present, request.known, old.name), None
+
+
 def check_paths(request: Request) -> Outputs:
     """Say what is wrong with the names of files, before anything is read."""
     for path, ending in ((request.report, ".html"), (request.save, ".skops")):
@@ -151,17 +172,14 @@ def check_paths(request: Request) -> Outputs:
 def check_columns(table: Table, old: Table, request: Request) -> None:
     """Say what the two files do not share."""
     group = [] if request.group is None else [request.group]
-    old.check_columns([request.label], "named by --label")
+    option = "--label" if request.outcome is None else "--outcome"
+    old.check_columns([request.known], f"named by {option}")
     old.check_columns(request.drop, "named by --drop")
     old.check_columns(group, "named by --group")
     named = [text.rpartition("=")[0] for text in request.types]
     old.check_columns([name for name in named if name], "named by --type")
     table.check_columns(request.ids, "named by --id")
-    for name, option in ((request.one_per, "--one-per"), (request.time, "--time")):
-        for file in (old, table):
-            file.check_columns([] if name is None else [name], f"named by {option}")
-    if request.delay is not None and request.time is None:
-        raise TableError("--delay says how long labels take, and needs --time.")
+    request.check(table, old, request.ids)
     unused = set(request.roles)
     columns = [name for name in old.columns if name not in unused]
     if not columns:
@@ -224,7 +242,6 @@ def write_outputs(job: Job, table: Table, outputs: Outputs, request: Request) ->
 
 def _summary(job: Job, request: Request, clock: Clock) -> dict[str, Any]:
     result = job.result
-    expected = result.expected_hits
     return {
         "command": "pick",
         "k": result.k,
@@ -236,9 +253,11 @@ def _summary(job: Job, request: Request, clock: Clock) -> dict[str, Any]:
         "verdict": result.verdict,
         "winner": result.winner,
         "baseline": result.baseline,
-        "expected_hits": {
-            name: getattr(expected, name) for name in ("value", "low", "high", "confidence")
-        },
+        "goal": result.settings["goal"],
+        "expected_hits": None if result.expected_hits is None else vars(result.expected_hits),
+        "expected_gain": vars(result.expected_gain),
+        "notes": result.notes,
+        "windows": [vars(window) for window in result.windows],
         "comparison": result.comparison.to_frame().to_dict("records"),
         "columns": column_records(job.columns),
         "hints": job.hints,

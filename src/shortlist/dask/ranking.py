@@ -107,6 +107,12 @@ class RankSVM(LazyPredict, pairs.RankSVM):
                 "collections do not have at hand. Use kernel='linear', or fit a sample in "
                 "memory; sklearn.kernel_approximation makes features for a linear fit."
             )
+        if self.pairwise_features != "difference":
+            raise ValueError(
+                f"pairwise_features={self.pairwise_features!r} needs all pairs of rows, which dask "
+                "collections do not have at hand. Use pairwise_features='difference', or fit a "
+                "sample in memory."
+            )
         check_features(self, X, reset=True)
         loss = LOSSES[self.loss]
         blocks = aligned_blocks(X, y=y, qid=qid, sample_weight=sample_weight)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_consistent_length, column_or_1d
@@ -19,11 +20,12 @@ from ..certificate import Certificate, CertificateError, Check, CollapsedWarning
 from ..metrics import pairwise_accuracy
 from ..rows.kernels import KernelFunction, KernelMatrix, kernel_function
 from ..rows.operators import as_rows
+from .exterior import ExteriorProblem, ExteriorSpace
 from .problem import PairProblem, Pairs
 from .spaces import KernelSpace, LinearSpace, Point, Space
 
-# Each is a space of models; see pairs/spaces.py.
-PAIRWISE_FEATURES = ("difference",)
+# Each is a space of models; see pairs/spaces.py and pairs/exterior.py.
+PAIRWISE_FEATURES = ("difference", "exterior")
 # Kernels that are positive semi-definite whatever the rows.
 _POSITIVE = ("linear", "rbf", "laplacian")
 
@@ -66,8 +68,12 @@ class RankSVM(BaseEstimator):
         `max_rank_distance` change the number of pairs, and is of the size known from
         other support vector machines. False: :math:`c = C`, the published sum, where a
         good C shrinks as the pairs grow.
-    pairwise_features : {"difference"}, default="difference"
-        Features of a pair: :math:`\phi_i - \phi_j`.
+    pairwise_features : {"difference", "exterior"}, default="difference"
+        Features of a pair. "difference": :math:`\phi_i - \phi_j`, so that rows have scores.
+        "exterior": :math:`\phi_i \wedge \phi_j`, preferences that may depend on the other row
+        and may run in circles; :meth:`decision_pairs` has them. It takes several matrices
+        of the training rows squared, and where the origin lies matters: centre the
+        columns first.
     solver : {"auto", "newton", "fw"}, default="auto"
         ``"newton"``: Newton steps with implicit pairs, both losses. ``"fw"``: the
         published conditional gradient, hinge only, slow, as a reference.
@@ -96,6 +102,10 @@ class RankSVM(BaseEstimator):
         Their coefficients.
     support_vectors_ : {ndarray, csr matrix} of shape (n_support, n_features)
         These rows; of shape (0, 0) with ``kernel="precomputed"``.
+    pair_coef_ : ndarray of shape (n_support, n_support)
+        The antisymmetric matrix U, with ``pairwise_features="exterior"``: the model prefers
+        row a to row b by :math:`k_a^T U k_b`. ``dual_coef_`` then orders rows by their mean
+        preference to the training rows.
     n_pairs_ : float
         Pairs compared, counted by weight.
     certificate_ : Certificate
@@ -217,8 +227,7 @@ class RankSVM(BaseEstimator):
         if not weight.all():
             used = np.flatnonzero(weight)
             X, y, group, weight = X[used], y[used], group[used], weight[used]
-        problem = PairProblem(
-            self._space(X, used, weight),
+        terms = (
             np.asarray(y, dtype=np.float64),
             group,
             weight,
@@ -227,13 +236,41 @@ class RankSVM(BaseEstimator):
             self.max_rank_distance,
             bool(self.normalize),
         )
-        point = self._solve(problem)
+        if self.pairwise_features == "exterior":
+            self._fit_exterior(X, used, weight, terms)
+            return self
+        point = self._solve(PairProblem(self._space(X, used, weight), *terms))
         if not self._linear:
             support = np.flatnonzero(point.u)
             self.support_ = used[support]
             self.dual_coef_ = point.u[None, support]
             self.support_vectors_ = np.empty((0, 0)) if precomputed else X[support]
         return self
+
+    def _fit_exterior(self, X: Any, used: np.ndarray, weight: np.ndarray, terms: tuple) -> None:
+        """Fit preferences, and scores that order rows by their mean preference."""
+        if 8.0 * len(used) ** 2 > self.cache_size * 2.0**20:
+            raise ValueError(
+                f"pairwise_features='exterior' needs the kernel matrix of all {len(used)} rows in "
+                f"memory: raise cache_size={self.cache_size!r} to {len(used) ** 2 / 2**17:.0f} "
+                "(megabytes) or more, or train on fewer rows."
+            )
+        if self._linear:
+            space = ExteriorSpace(KernelMatrix(as_rows(X).inner(), None), X.shape[1])
+        else:
+            space = ExteriorSpace(self._kernel_matrix(X, used, weight))
+        point = self._solve(ExteriorProblem(space, *terms))
+        U = space.square_matrix(point.u)
+        support = np.flatnonzero(U.any(axis=1))
+        self.support_ = used[support]
+        self.support_vectors_ = np.empty((0, 0)) if self._precomputed else X[support]
+        self.pair_coef_ = U[np.ix_(support, support)]
+        # The mean preference to the training rows.
+        scores = U @ (space.matrix @ (weight / weight.sum()))
+        self.dual_coef_ = scores[None, support]
+        if self._linear:
+            self._centre: np.ndarray | None = None
+            self.coef_ = as_rows(X).combine(scores)[None, :]
 
     def _solve(self, problem: Pairs) -> Point:
         """Solve the problem and keep everything but the support of a kernel model."""
@@ -260,7 +297,7 @@ class RankSVM(BaseEstimator):
             )
         if certificate.status == "converged" and not point.u.any():
             self._warn_collapsed()
-        if self._linear:
+        if self._linear and self.pairwise_features == "difference":
             self.coef_ = point.u[None, :]
         self.n_pairs_ = problem.n_pairs
         self.certificate_: Certificate = certificate
@@ -288,12 +325,15 @@ class RankSVM(BaseEstimator):
             space = LinearSpace.of(X)
             self._centre = space.centre
             return space
+        return KernelSpace(self._kernel_matrix(X, used, weight), self.cache_size)
+
+    def _kernel_matrix(self, X: Any, used: np.ndarray, weight: np.ndarray) -> KernelMatrix:
         if self._precomputed:
             if self.n_features_in_ < len(used) or X.shape[1] != self.n_features_in_:
                 raise ValueError(
                     f"kernel='precomputed' needs a square matrix, got X of shape {X.shape}."
                 )
-            return KernelSpace(KernelMatrix(X[:, used], None), self.cache_size)
+            return KernelMatrix(X[:, used], None)
         # In float64 the matrix is symmetric and positive to rounding, as the dual assumes.
         self._kernel_function = kernel_function(
             self.kernel,
@@ -304,7 +344,7 @@ class RankSVM(BaseEstimator):
             weight=weight,
         )
         wide = X.astype(np.float64, copy=False)
-        return KernelSpace(KernelMatrix(wide, self._kernel_function), self.cache_size)
+        return KernelMatrix(wide, self._kernel_function)
 
     def _warn_collapsed(self) -> None:
         warnings.warn(
@@ -330,27 +370,66 @@ class RankSVM(BaseEstimator):
             Scores.
         """
         check_is_fitted(self)
-        X = validate_data(
+        X = self._rows_to_score(X)
+        if "coef_" in vars(self):
+            return as_rows(X, self._centre).scores(self.coef_[0])
+        step = max(1, (1 << 23) // max(1, len(self.support_)))
+        out = np.zeros(X.shape[0])
+        for start in range(0, X.shape[0], step):
+            part = slice(start, start + step)
+            out[part] = self._entries(X[part]) @ self.dual_coef_[0]
+        return out
+
+    def decision_pairs(self, A: Any, B: Any) -> np.ndarray:
+        r"""Preference of every row of `A` to the row of `B` beside it.
+
+        With ``pairwise_features="exterior"`` it is :math:`k_a^T U k_b`; with differences it is
+        the difference of the scores. Turning the two round turns the sign.
+
+        Parameters
+        ----------
+        A, B : {array-like, sparse matrix} of shape (n_pairs, n_features)
+            Rows to compare; with ``kernel="precomputed"`` their kernel with all training rows.
+
+        Returns
+        -------
+        ndarray of shape (n_pairs,)
+            Positive where the row of `A` ranks above that of `B`.
+        """
+        check_is_fitted(self)
+        A, B = self._rows_to_score(A), self._rows_to_score(B)
+        check_consistent_length(A, B)
+        if "pair_coef_" not in vars(self):
+            return self.predict(A) - self.predict(B)
+        step = max(1, (1 << 22) // max(1, len(self.support_)))
+        out = np.zeros(A.shape[0])
+        for start in range(0, A.shape[0], step):
+            part = slice(start, start + step)
+            first, second = self._entries(A[part]), self._entries(B[part])
+            out[part] = np.einsum("ij,ij->i", first @ self.pair_coef_, second)
+        return out
+
+    def _rows_to_score(self, X: Any) -> Any:
+        return validate_data(
             self,
             X,
             accept_sparse=False if self._precomputed else "csr",
             dtype=ROW_DTYPES,
             reset=False,
         )
-        if self._linear:
-            return as_rows(X, self._centre).scores(self.coef_[0])
-        dual_coef = self.dual_coef_[0]
+
+    def _entries(self, X: Any) -> np.ndarray:
+        """Kernel of some rows with the rows of the model."""
+        if not len(self.support_):
+            return np.zeros((X.shape[0], 0))
         if self._precomputed:
-            return X[:, self.support_].astype(np.float64) @ dual_coef
-        step = max(1, (1 << 23) // max(1, len(self.support_)))
-        out = np.zeros(X.shape[0])
-        if len(self.support_):
-            support = self.support_vectors_.astype(np.float64, copy=False)
-            for start in range(0, X.shape[0], step):
-                part = slice(start, start + step)
-                rows = X[part].astype(np.float64, copy=False)
-                out[part] = self._kernel_function(rows, support) @ dual_coef
-        return out
+            return X[:, self.support_].astype(np.float64)
+        rows = X.astype(np.float64, copy=False)
+        support = self.support_vectors_.astype(np.float64, copy=False)
+        if self._linear:
+            product = rows @ support.T
+            return product.toarray() if sparse.issparse(product) else np.asarray(product)
+        return self._kernel_function(rows, support)
 
     def score(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> float:
         """Share of the pairs of different `y` in one group that the scores order rightly.

@@ -16,12 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..stacking.estimator import cut
-from ..stacking.heads import Head, calibrate, fit_head
-from .noise import shares
+from ..stacking.heads import Head, calibrate
 from .race import Race
 
-# By the benchmark of pick, the best of those that TopStack offers.
-HEAD = "greedy"
 # Members that weigh less are not worth their fit to the whole history.
 _LEAST = 0.02
 
@@ -43,9 +40,11 @@ class HeldOut:
     weight : ndarray
         Its weight.
     log_odds : ndarray
-        Log odds, comparable between folds.
+        Log odds, comparable between folds; of numeric outcomes, the outcome that is expected.
     first : int
         Folds of the first repeat.
+    outcome : ndarray
+        What the row brought: one for a hit.
     """
 
     row: np.ndarray
@@ -54,6 +53,7 @@ class HeldOut:
     weight: np.ndarray
     log_odds: np.ndarray
     first: int
+    outcome: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,8 +93,7 @@ def combine(race: Race, seed: int) -> Combination:
         others = [other for other in every if other != fold]
         nested = head if not others else _head(race, members, scores, others, test, seed)
         log_odds.append(nested.log_odds(scores[fold]))
-        weight = None if history.weight is None else history.weight[test]
-        share.append(shares(history.positive[test], log_odds[-1], weight, race.rates))
+        share.append(history.shares(test, log_odds[-1], race.rates))
     rows = np.concatenate([test for _, test in splits])
     weight = np.ones(len(rows)) if history.weight is None else history.weight[rows]
     held_out = HeldOut(
@@ -104,6 +103,7 @@ def combine(race: Race, seed: int) -> Combination:
         weight,
         np.concatenate(log_odds),
         race.folds.first,
+        history.outcome[rows],
     )
     threshold = cut(head.log_odds(np.concatenate(scores)), weight, race.rate)
     return Combination(members, head, threshold, held_out, np.array(share))
@@ -126,18 +126,12 @@ def _head(
     rows = np.concatenate(
         [race.folds.splits[f][1][p] for f, p in zip(folds, parts, strict=True)]
     ).astype(int)
-    positive = history.positive[rows]
-    if not 0 < positive.sum() < len(positive):
-        # One class only: nothing to learn from, so nothing is preferred.
-        flat = np.full(len(members), 1.0 / len(members))
-        return Head(np.ones(len(members)), np.zeros(len(members)), flat, 1.0, 0.0)
     known = np.concatenate([scores[f][p] for f, p in zip(folds, parts, strict=True)])
-    weight = None if history.weight is None else history.weight[rows]
-    if race.value is not None:
+    positive = history.positive[rows]
+    if race.value is not None and 0 < positive.sum() < len(positive):
+        weight = None if history.weight is None else history.weight[rows]
         return _best_alone(race, members, folds, known, positive, weight)
-    return _without_crumbs(
-        fit_head(known, positive, weight, head=HEAD, budget=race.rate, seed=seed)
-    )
+    return _without_crumbs(history.head(rows, known, race.rate, seed))
 
 
 def _without_crumbs(head: Head) -> Head:

@@ -93,11 +93,14 @@ class Comparison:
         The budget.
     left_out : dict
         Families that were not tried, with the reason.
+    unit : str
+        What is counted: "hits", or the "sum" of numeric outcomes.
     """
 
     entries: tuple[Entry, ...]
     k: int
     left_out: dict[str, str]
+    unit: str = "hits"
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -133,7 +136,13 @@ class Comparison:
         return pd.DataFrame([asdict(entry) for entry in self.entries])
 
     def __str__(self) -> str:
-        head = ("model", f"hits of {self.k}", f"{CONFIDENCE:.0%} interval", "to baseline", "weight")
+        head = (
+            "model",
+            f"{self.unit} of {self.k}",
+            f"{CONFIDENCE:.0%} interval",
+            "to baseline",
+            "weight",
+        )
         rows = [head]
         shown = self._main_entries()
         for e in shown:
@@ -193,7 +202,9 @@ def forecast_budgets(n_candidates: int, k: int) -> np.ndarray:
     return np.unique(np.append(grid, k))
 
 
-def compare_models(outlook: Outlook, winner: str, k: int, left_out: dict[str, str]) -> Comparison:
+def compare_models(
+    outlook: Outlook, winner: str, k: int, left_out: dict[str, str], unit: str = "hits"
+) -> Comparison:
     """Compare all models at this budget."""
     baseline = outlook.models[0]
     entries = []
@@ -216,7 +227,7 @@ def compare_models(outlook: Outlook, winner: str, k: int, left_out: dict[str, st
             )
         )
     entries.sort(key=lambda entry: (not entry.is_winner, -entry.hits))
-    return Comparison(tuple(entries), k, left_out)
+    return Comparison(tuple(entries), k, left_out, unit)
 
 
 def forecast_hits(outlook: Outlook, winner: str, k: int) -> tuple[Forecast, ExpectedHits]:
@@ -237,7 +248,10 @@ def verdict(comparison: Comparison, chosen_for: int) -> str:
     when = "" if k == chosen_for else f", weighed for a budget of {chosen_for},"
     used = [entry for entry in comparison if entry.weight and not entry.is_winner]
     name = f"a {COMBINATION} of {len(used)} models" if len(used) > 1 else winner.name
-    text = f"{name}{when} finds {counted(winner.hits)} of {k}"
+    found = f"finds {counted(winner.hits)} of {k}"
+    if comparison.unit != "hits":
+        found = f"brings {counted(winner.hits)} with {k} rows"
+    text = f"{name}{when} {found}"
     if not winner.is_baseline:
         text += f", {baseline.name} {counted(baseline.hits)}; {_difference(winner)}"
         if winner.difference <= winner.difference_error:

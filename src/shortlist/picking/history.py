@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,11 @@ from sklearn.utils import check_consistent_length, column_or_1d
 
 from .._checks import check_k, check_number, check_weight, list_length, positive_index
 from .._scores import take_rows
+from ..stacking.heads import Head, fit_head
+from .noise import shares
 
+# What weighs the members: by the benchmark of pick, the best of those that TopStack offers.
+HEAD = "greedy"
 # Rows that are scored at a time.
 _BLOCK = 65_536
 
@@ -50,6 +55,31 @@ class History:
         """Weight of some rows."""
         return float(len(rows) if self.weight is None else self.weight[rows].sum())
 
+    @cached_property
+    def outcome(self) -> np.ndarray:
+        """What taking each row brought: one for a hit."""
+        return self.positive.astype(np.float64)
+
+    @cached_property
+    def target(self) -> np.ndarray:
+        """What models learn."""
+        return self.positive.astype(int)
+
+    def shares(self, rows: np.ndarray, scores: np.ndarray, rates: np.ndarray) -> np.ndarray:
+        """Hits per row, when the best of some rows are taken at each rate."""
+        weight = None if self.weight is None else self.weight[rows]
+        return shares(self.positive[rows], scores, weight, rates)
+
+    def head(self, rows: np.ndarray, scores: np.ndarray, budget: float, seed: int) -> Head:
+        """Weigh held-out scores of some rows, of shape (n_rows, n_members)."""
+        positive = self.positive[rows]
+        if not 0 < positive.sum() < len(positive):
+            # One class only: nothing to learn from, so nothing is preferred.
+            n = scores.shape[1]
+            return Head(np.ones(n), np.zeros(n), np.full(n, 1.0 / n), 1.0, 0.0)
+        weight = None if self.weight is None else self.weight[rows]
+        return fit_head(scores, positive, weight, head=HEAD, budget=budget, seed=seed)
+
 
 def check_history(X: Any, y: Any, sample_weight: Any, groups: Any, pos_label: Any) -> History:
     """Check the labelled rows; rows of weight zero are gone."""
@@ -62,8 +92,7 @@ def check_history(X: Any, y: Any, sample_weight: Any, groups: Any, pos_label: An
         raise ValueError(
             f"y holds {'one class only' if len(labels) == 1 else f'{len(labels)} classes'} "
             f"({found}{', ...' if len(labels) > 5 else ''}); pick needs two: the rows you look "
-            "for, and the others. "
-            + ("Add rows of the other class." if len(labels) == 1 else "Pass y == label.")
+            "for, and the others. " + _remedy(y, len(labels))
         )
     label = labels.tolist()[positive_index(labels, pos_label, refuse=True)]
     weight = None if sample_weight is None else check_weight(sample_weight, len(y))
@@ -80,6 +109,17 @@ def check_history(X: Any, y: Any, sample_weight: Any, groups: Any, pos_label: An
                 "are needed, one to learn from and one to check."
             )
     return History(X, is_positive, weight, groups, label)
+
+
+def _remedy(y: np.ndarray, n_labels: int) -> str:
+    if n_labels == 1:
+        return "Add rows of the other class."
+    if y.dtype.kind not in "iuf":
+        return "Pass y == label."
+    return (
+        "Pass y == label, or y >= threshold. For the largest sum or mean of these numbers (a "
+        "potency, an amount, grades) pass goal='sum' or goal='mean'."
+    )
 
 
 def _labels(y: np.ndarray) -> np.ndarray:

@@ -15,20 +15,20 @@ import scipy
 import sklearn
 from scipy import sparse
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.utils.validation import validate_data
 
 from .. import __version__
 from .._checks import check_choice, check_seed
 from .._scores import positive_scores
 from ..certificate import Certificate
-from ..stacking import TopStack
-from .combining import HEAD, Combination, combine
+from .clusters import NAME as CLUSTER
+from .combining import Combination, combine
 from .comparison import COMBINATION, forecast_budgets
 from .deciding import check_scoring
+from .goals import GOALS, Goal
 from .guarantee import check_wish, refuse_beside, reserve
-from .history import Candidates, check_budget, check_history, make_folds
+from .history import Candidates, check_budget, make_folds
 from .models import EFFORTS, Task, as_numbers, contestants, default_features, kind_of
-from .order import read_order, time_folds, windows_in_words
+from .order import Clusters, read_order, time_folds, windows_in_words
 from .outlook import Evidence, Outlook
 from .plan import make_plan
 from .race import RACE_ROWS, Progress, Race, fit_features, fit_model, run_race
@@ -49,6 +49,7 @@ def pick(
     precision: float | None = None,
     guarantee: str = "expected",
     confidence: float = 0.9,
+    goal: str = "hits",
     features: Any = None,
     models: Any = "auto",
     cv: Any = 5,
@@ -68,6 +69,7 @@ def pick(
     only_new: bool = False,
     base_rate: float | None = None,
     fill: bool | None = None,
+    clusters: int | None = None,
     random_state: Any = 0,
     n_jobs: int | None = None,
     progress: Progress | None = None,
@@ -90,7 +92,7 @@ def pick(
     X : array-like, sparse matrix or frame of shape (n_rows, n_features)
         The history.
     y : array-like of shape (n_rows,)
-        Its labels, any two values.
+        Its labels, any two values; or numbers, with another `goal`.
     candidates : like `X`, or callable
         Rows to choose from. A function without arguments that returns a fresh iterator of
         blocks lets them stream: it is called twice, and only the scores are kept. Then
@@ -107,6 +109,11 @@ def pick(
         `confidence`.
     confidence : float, default=0.9
         Of a guarantee of high probability, and of ``found.guarantee.band``.
+    goal : {"hits", "sum", "mean"}, default="hits"
+        What the list is to be full of. "hits": rows of one label. "sum" and "mean": `y` holds
+        numbers (a potency, an amount, a grade), and the list is the one with the largest sum,
+        or mean, of them. A row that is expected to bring less than nothing makes no sum
+        larger and is left out (see `fill`).
     features : transformer, default=None
         Unfitted; put before every model and fitted once per fold. None: numbers as they
         are, missing ones too; for a frame with columns that are not numbers, skrub's
@@ -117,7 +124,9 @@ def pick(
         "PatMat of sets" (for bits and counts), and "logistic regression" with other `C`;
         or names and estimators of your own.
         The yardstick is always in; a model of your own called "logistic regression"
-        takes its place.
+        takes its place. For numbers: "ridge" (the yardstick), "RankSVM", "LightGBM",
+        "gradient boosting", "extra trees", "random forest", "RankSVM rbf", "SVR rbf",
+        "RankSVM of sets" and "SVR of sets".
     cv : int, splitter or iterable of splits, default=5
         An integer is a number of stratified folds, shuffled; lowered, with a warning,
         where one class has fewer rows. A splitter is used as it is: `TimeSeriesSplit`
@@ -168,6 +177,9 @@ def pick(
     fill : bool, default=None
         Whether rows of no expected gain may fill the budget; None: only where there is
         neither value nor cost.
+    clusters : int, default=None
+        Divide the candidates into so many clusters of look-alikes, by their features; `limits`
+        call them "cluster": ``clusters=100, limits={"cluster": 2}`` takes two of each at most.
     random_state : int, RandomState instance or None, default=0
         Seed of the folds and models.
     n_jobs : int, default=None
@@ -197,6 +209,9 @@ def pick(
     """
     start = perf_counter()
     check_choice("effort", effort, EFFORTS)
+    check_choice("goal", goal, tuple(GOALS))
+    aim = GOALS[goal]
+    seed = check_seed(random_state)
     wish = check_wish(k, precision, guarantee, confidence)
     if wish is not None:
         refuse_beside(
@@ -208,6 +223,8 @@ def pick(
             one_per=one_per,
             limits=limits,
             time=time,
+            goal=None if goal == "hits" else goal,
+            clusters=clusters,
         )
     X, pool, terms = read_order(
         X,
@@ -222,12 +239,16 @@ def pick(
         delay=delay,
         base_rate=base_rate,
         fill=fill,
+        goal=goal,
+        cluster=None if clusters is None else CLUSTER,
+        clusters=None if clusters is None else Clusters(clusters, y, features, seed),
     )
     if groups is None and time is None and terms.history.entity is not None:
         groups = terms.history.entity
-    history = check_history(X, y, sample_weight, groups, pos_label)
+    history = aim.read(X, y, sample_weight, groups, pos_label)
+    if aim.numeric and scoring is not None:
+        raise ValueError(f"scoring={scoring!r} judges labels; with goal={goal!r} leave it out.")
     judged = check_scoring(scoring, history.weight is not None)
-    seed = check_seed(random_state)
     if wish is None:
         places = check_budget(k, pool.n_rows)
     else:
@@ -249,7 +270,7 @@ def pick(
         effort,
         seed,
     )
-    competing, left_out = contestants(models, task, features is not None)
+    competing, left_out = contestants(models, task, features is not None, aim.families)
     race = Race(
         competing,
         history,
@@ -261,8 +282,8 @@ def pick(
     )
     run_race(race, n_jobs, progress)
     combination = combine(race, seed)
-    outlook, winner = _outlook(race, combination, pool.n_rows)
-    pipeline, problems = _refit(race, combination)
+    outlook, winner = _outlook(race, combination, pool.n_rows, aim.outlook)
+    pipeline, problems = _refit(race, combination, aim)
     scores = _score(pipeline, pool)
     latest = None if time is None else max(2, (folds.first + 1) // 2)
     plan = make_plan(terms, combination.held_out, scores, seed, latest)
@@ -276,7 +297,8 @@ def pick(
         "effort": effort,
         "cv": folds.text,
         "repeats": len(folds.splits) // folds.first,
-        "scoring": "average precision" if scoring is None else str(scoring),
+        "goal": goal,
+        "scoring": _judged_by(aim, scoring),
         "features": str(race.features),
         "models": [model.name for model in competing],
         "n_fits": len(race.runs) + len(stack.estimators_),
@@ -316,7 +338,15 @@ def _features(X: Any, features: Any, models: Any) -> Any:
     return features if isinstance(models, Mapping) else make_pipeline(features, as_numbers())
 
 
-def _outlook(race: Race, combination: Combination, n_candidates: int) -> tuple[Outlook, str]:
+def _judged_by(aim: Goal, scoring: Any) -> str:
+    if scoring is not None:
+        return str(scoring)
+    return "squared error" if aim.numeric else "average precision"
+
+
+def _outlook(
+    race: Race, combination: Combination, n_candidates: int, kind: type[Outlook]
+) -> tuple[Outlook, str]:
     """Return what the folds say of every model and of the combination, and the latter's name."""
     history, folds = race.history, race.folds
     tested = np.unique(np.concatenate([test for _, test in folds.splits]))
@@ -341,8 +371,9 @@ def _outlook(race: Race, combination: Combination, n_candidates: int) -> tuple[O
         winner = COMBINATION
         seconds = sum(model.seconds for model in models)
         models.append(Evidence(winner, COMBINATION, combination.share, 1.0, seconds))
-    prevalence = history.mass(tested[history.positive[tested]]) / mass
-    outlook = Outlook(
+    weight = None if history.weight is None else history.weight[tested]
+    prevalence = float(np.average(history.outcome[tested], weights=weight))
+    outlook = kind(
         tuple(models),
         race.rates,
         n_candidates,
@@ -355,34 +386,24 @@ def _outlook(race: Race, combination: Combination, n_candidates: int) -> tuple[O
     return outlook, winner
 
 
-def _refit(race: Race, combination: Combination) -> tuple[Pipeline, list[str]]:
+def _refit(race: Race, combination: Combination, aim: Goal) -> tuple[Pipeline, list[str]]:
     """Fit features and members of weight to the whole history; say what went wrong."""
     history, members = race.history, combination.members
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         transformer, made = fit_features(race.features, history, np.arange(len(history)))
-    target = history.positive.astype(int)
-    names = [race.models[i].name for i in members]
     fitted, problems = [], []
     for i, weight in zip(members, combination.head.weights, strict=True):
         if weight != 0.0:
             model = race.models[i]
-            one, said = fit_model(model.name, model.final, made, target, history.weight)
+            one, said = fit_model(model.name, model.final, made, history.target, history.weight)
             fitted.append(one)
             problems += [f"{model.name}, fitted to the whole history, {text}." for text in said]
-    stack = TopStack(
-        [(race.models[i].name, race.models[i].final) for i in members],
-        race.rate,
-        head=HEAD,
-        cv=race.folds.first,
-    )
-    stack.classes_ = np.array([0, 1])
-    validate_data(stack, made, skip_check_array=True)
-    stack._assemble(names, fitted, combination.head, combination.threshold)
+    stack = aim.stack(race, combination, made, fitted)
     return Pipeline([("features", transformer), ("model", stack)]), problems
 
 
-def _certificate(stack: TopStack) -> Certificate | None:
+def _certificate(stack: Any) -> Certificate | None:
     """Return the certificate of the head, or of the member that is alone."""
     if len(stack.estimators_) > 1:
         return stack.certificate_

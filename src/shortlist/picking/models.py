@@ -17,8 +17,10 @@ from scipy import sparse
 from sklearn.base import clone, is_classifier
 from sklearn.ensemble import (
     ExtraTreesClassifier,
+    ExtraTreesRegressor,
     HistGradientBoostingClassifier,
     RandomForestClassifier,
+    RandomForestRegressor,
 )
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
@@ -35,6 +37,12 @@ EFFORTS = ("quick", "normal", "thorough")
 _KERNEL_ROWS = 10_000
 # Trees of a forest see at most this many rows each, drawn anew for every tree.
 _TREE_ROWS = 20_000
+_FORESTS = (
+    RandomForestClassifier,
+    ExtraTreesClassifier,
+    RandomForestRegressor,
+    ExtraTreesRegressor,
+)
 # All trees of a forest together see about as many rows: its size on disk grows with them.
 _FOREST_ROWS = 1_500_000
 _FEWEST_TREES = 100
@@ -57,17 +65,15 @@ class Model:
         Unfitted; for the folds.
     final : estimator
         The same for the whole history: forests grow more trees.
+    is_baseline : bool
+        Whether the others are measured against it.
     """
 
     name: str
     family: str
     estimator: Any
     final: Any
-
-    @property
-    def is_baseline(self) -> bool:
-        """Whether the others are measured against it."""
-        return self.name == BASELINE
+    is_baseline: bool = False
 
 
 @dataclass(frozen=True)
@@ -124,7 +130,8 @@ def _logistic(task: Task) -> Iterator[Setting]:
         yield f"C={C:g}", task.scaled(LogisticRegression(C=C, max_iter=1000))
 
 
-def _forest(kind: type, leaves: tuple[int, ...], task: Task) -> Iterator[Setting]:
+def forest(kind: type, leaves: tuple[int, ...], task: Task, **settings: Any) -> Iterator[Setting]:
+    """Forests of one kind, with leaves of different sizes."""
     # Trees of an extra-trees forest see all rows; only where they are many, each its own sample.
     many = task.n_rows > _TREE_ROWS
     sample = {"bootstrap": True, "max_samples": _TREE_ROWS / task.n_rows} if many else {}
@@ -136,24 +143,25 @@ def _forest(kind: type, leaves: tuple[int, ...], task: Task) -> Iterator[Setting
                 min_samples_leaf=leaf,
                 random_state=task.seed,
                 **sample,
+                **settings,
             ),
         )
 
 
 def _random_forest(task: Task) -> Iterator[Setting]:
-    yield from _forest(RandomForestClassifier, (1, 4), task)
+    yield from forest(RandomForestClassifier, (1, 4), task)
 
 
 def _extra_trees(task: Task) -> Iterator[Setting]:
-    yield from _forest(ExtraTreesClassifier, (1, 4), task)
+    yield from forest(ExtraTreesClassifier, (1, 4), task)
 
 
 # Leaves, trees, learning rate.
-_BOOSTED = ((15, 200, 0.05), (4, 200, 0.1), (31, 100, 0.1), (7, 300, 0.05))
+BOOSTED = ((15, 200, 0.05), (4, 200, 0.1), (31, 100, 0.1), (7, 300, 0.05))
 
 
 def _hist_boosting(task: Task) -> Iterator[Setting]:
-    for leaves, trees, rate in _BOOSTED[: 1 if task.quick else 2]:
+    for leaves, trees, rate in BOOSTED[: 1 if task.quick else 2]:
         yield (
             f"leaves={leaves}, trees={trees}",
             HistGradientBoostingClassifier(
@@ -170,7 +178,7 @@ def _hist_boosting(task: Task) -> Iterator[Setting]:
 def _light_boosting(task: Task) -> Iterator[Setting]:
     from lightgbm import LGBMClassifier
 
-    for leaves, trees, rate in _BOOSTED[:1] if task.quick else _BOOSTED:
+    for leaves, trees, rate in BOOSTED[:1] if task.quick else BOOSTED:
         yield (
             f"leaves={leaves}, trees={trees}",
             LGBMClassifier(
@@ -209,21 +217,25 @@ def _pat_mat_sets(task: Task) -> Iterator[Setting]:
         yield f"{kernel}, tau={task.tau:g}, C={C:g}", PatMat(task.tau, C=C, kernel=kernel)
 
 
-def _always(task: Task) -> str | None:
+def always(task: Task) -> str | None:
+    """Nothing speaks against a family."""
     return None
 
 
-def _few_rows(task: Task) -> str | None:
+def few_rows(task: Task) -> str | None:
+    """Say why a kernel is left out."""
     if task.n_rows > _KERNEL_ROWS:
         return f"a kernel takes too long on {task.n_rows:,} rows (limit {_KERNEL_ROWS:,})"
     return None
 
 
-def _bits_or_counts(task: Task) -> str | None:
-    return "for bits and counts only" if task.kind is None else _few_rows(task)
+def bits_or_counts(task: Task) -> str | None:
+    """Say why a kernel of sets is left out."""
+    return "for bits and counts only" if task.kind is None else few_rows(task)
 
 
-def _with_lightgbm(task: Task) -> str | None:
+def with_lightgbm(task: Task) -> str | None:
+    """Say why LightGBM is left out."""
     try:
         importlib.import_module("lightgbm")
     except ImportError:
@@ -233,30 +245,34 @@ def _with_lightgbm(task: Task) -> str | None:
     return None
 
 
-def _without_lightgbm(task: Task) -> str | None:
+def without_lightgbm(task: Task) -> str | None:
+    """Say why scikit-learn's boosting is left out."""
     if task.sparse:
         return "takes dense features only"
-    return None if _with_lightgbm(task) else "LightGBM takes its place"
+    return None if with_lightgbm(task) else "LightGBM takes its place"
 
 
 Family = tuple[Callable[[Task], Iterator[Setting]], Callable[[Task], str | None]]
 
 # Simple and quick ones first: of equals the first is chosen.
 FAMILIES: dict[str, Family] = {
-    BASELINE: (_logistic, _always),
-    "PatMat": (_pat_mat, _always),
-    "LightGBM": (_light_boosting, _with_lightgbm),
-    "gradient boosting": (_hist_boosting, _without_lightgbm),
-    "extra trees": (_extra_trees, _always),
-    "random forest": (_random_forest, _always),
-    "PatMat rbf": (_pat_mat_rbf, _few_rows),
-    "SVC rbf": (_svc_rbf, _few_rows),
-    "PatMat of sets": (_pat_mat_sets, _bits_or_counts),
+    BASELINE: (_logistic, always),
+    "PatMat": (_pat_mat, always),
+    "LightGBM": (_light_boosting, with_lightgbm),
+    "gradient boosting": (_hist_boosting, without_lightgbm),
+    "extra trees": (_extra_trees, always),
+    "random forest": (_random_forest, always),
+    "PatMat rbf": (_pat_mat_rbf, few_rows),
+    "SVC rbf": (_svc_rbf, few_rows),
+    "PatMat of sets": (_pat_mat_sets, bits_or_counts),
 }
 
 
 def contestants(
-    models: Any, task: Task, own_features: bool = False
+    models: Any,
+    task: Task,
+    own_features: bool = False,
+    families: Mapping[str, Family] = FAMILIES,
 ) -> tuple[list[Model], dict[str, str]]:
     """Models to combine, the baseline first, and the families left out with the reason.
 
@@ -269,7 +285,11 @@ def contestants(
     own_features : bool
         Whether the user's models take the features as they are; otherwise they are imputed
         and scaled for them.
+    families : mapping
+        What there is; the first is the baseline.
     """
+    baseline = next(iter(families))
+    yardstick = replace(_grid(baseline, task, families)[0], is_baseline=True)
     if isinstance(models, Mapping):
         own = [_own(name, estimator) for name, estimator in models.items()]
         if not own_features:
@@ -277,39 +297,38 @@ def contestants(
                 replace(m, estimator=task.scaled(m.estimator), final=task.scaled(m.final))
                 for m in own
             ]
-        if any(model.is_baseline for model in own):
-            return sorted(own, key=lambda model: not model.is_baseline), {}
-        return [_grid(BASELINE, task)[0], *own], {}
-    names = list(FAMILIES) if isinstance(models, str) and models == "auto" else models
-    if isinstance(names, str) or not all(name in FAMILIES for name in names) or not len(names):
+        first = [replace(model, is_baseline=True) for model in own if model.name == baseline]
+        return [*(first or [yardstick]), *(m for m in own if m.name != baseline)], {}
+    names = list(families) if isinstance(models, str) and models == "auto" else models
+    if isinstance(names, str) or not all(name in families for name in names) or not len(names):
         raise ValueError(
             f"models={models!r} is not understood; pass 'auto', some of "
-            f"{', '.join(repr(name) for name in FAMILIES)} in a list, or a dict of names and "
+            f"{', '.join(repr(name) for name in families)} in a list, or a dict of names and "
             "estimators."
         )
-    found = [] if BASELINE in names else [_grid(BASELINE, task)[0]]
+    found = [yardstick]
     left_out: dict[str, str] = {}
-    for family, (_, reason) in FAMILIES.items():
+    for family, (_, reason) in families.items():
         if family not in names:
             continue
         why = reason(task)
         if why is None:
-            found += _grid(family, task)
+            found += [m for m in _grid(family, task, families) if m.name != baseline]
         else:
             left_out[family] = why
     return found, left_out
 
 
-def _grid(family: str, task: Task) -> list[Model]:
+def _grid(family: str, task: Task, families: Mapping[str, Family]) -> list[Model]:
     return [
         Model(_name(family, params), family, estimator, _grown(estimator, task))
-        for params, estimator in FAMILIES[family][0](task)
+        for params, estimator in families[family][0](task)
     ]
 
 
 def _grown(estimator: Any, task: Task) -> Any:
     """Return the estimator for the whole history."""
-    if not isinstance(estimator, RandomForestClassifier | ExtraTreesClassifier):
+    if not isinstance(estimator, _FORESTS):
         return estimator
     affordable = max(_FEWEST_TREES, _FOREST_ROWS // min(task.n_rows, _TREE_ROWS))
     trees = min(_FINAL_TREES[task.effort], affordable)

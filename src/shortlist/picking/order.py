@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from .clusters import NAME, cluster_rows
 from .history import Candidates, Folds, History, as_table
 from .terms import Reader, Terms, read_terms
-from .times import time_splits
+from .times import span, time_splits
 
 
 def read_order(
-    X: Any, candidates: Any, sample_weight: Any, **said: Any
+    X: Any,
+    candidates: Any,
+    sample_weight: Any,
+    clusters: Clusters | None = None,
+    **said: Any,
 ) -> tuple[Any, Candidates, Terms]:
     """Return history and candidates without ids and times, and the terms of their rows.
 
@@ -27,11 +32,39 @@ def read_order(
     if reader.dropped:
         X = X[[name for name in X.columns if name not in reader.dropped]]
         pool = Candidates(pool.whole(), X)
+    if clusters is not None:
+        terms = terms.limited(NAME, *_clustered(X, pool, clusters))
     if sample_weight is not None:
         used = np.flatnonzero(np.asarray(sample_weight) > 0)
         time = None if terms.time is None else terms.time[used]
         terms = replace(terms, history=terms.history.take(used), time=time)
     return X, pool, terms
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """Clusters that were asked for, and what they are found with.
+
+    Attributes
+    ----------
+    number : int
+        How many.
+    y, features, seed
+        As in :func:`shortlist.picking.clusters.cluster_rows`.
+    """
+
+    number: Any
+    y: Any
+    features: Any
+    seed: int
+
+
+def _clustered(X: Any, pool: Candidates, asked: Clusters) -> tuple[np.ndarray, np.ndarray]:
+    if pool.streamed:
+        raise ValueError(
+            f"clusters={asked.number!r} needs all candidates at once, not a function of blocks."
+        )
+    return cluster_rows(X, asked.y, pool.whole(), asked.number, asked.features, asked.seed)
 
 
 def time_folds(
@@ -63,20 +96,3 @@ def windows_in_words(folds: Folds, terms: Terms) -> str:
     wait = "" if not terms.delay else f", labels known after {span(terms.delay, terms.calendar)}"
     length = span(terms.window, terms.calendar)
     return f"{len(folds.splits)} windows of {length}, each after what was learned from{wait}"
-
-
-def span(length: float, calendar: bool) -> str:
-    """Write a length of time.
-
-    Examples
-    --------
-    >>> from shortlist.picking.order import span
-    >>> span(604800.0, True), span(5.0, False)
-    ('7 days', '5')
-    """
-    if not calendar:
-        return f"{length:g}"
-    for unit, name in ((86_400.0, "days"), (3600.0, "hours"), (60.0, "minutes")):
-        if length >= 2 * unit:
-            return f"{length / unit:.3g} {name}"
-    return f"{length:.3g} seconds"

@@ -96,14 +96,27 @@ class Outlook:
     def difference(self, model: Evidence, other: Evidence, k: int) -> tuple[float, float]:
         """Return the difference in hits on the same folds, and its margin of noise."""
         per_row = (self._by_fold(model, k) - self._by_fold(other, k)) / self.n_candidates
-        mean, needed = paired(per_row, self.fold_weight, self.ratio, self.mass)
+        mean, needed = self._paired(per_row)
         return self.n_candidates * mean, self.n_candidates * needed
 
     def above_chance(self, model: Evidence, k: int) -> bool:
         """Say whether the folds show that the list is better than one drawn at random."""
         gain = (self._by_fold(model, k) - k * self.prevalence) / self.n_candidates
-        mean, needed = paired(gain, self.fold_weight, self.ratio, self.mass)
+        mean, needed = self._paired(gain)
         return k == self.n_candidates or mean > needed
+
+    def _paired(self, difference: np.ndarray) -> tuple[float, float]:
+        """Return the mean difference over folds and the margin that noise alone stays within.
+
+        Its error is at least :meth:`_noise`: few folds may agree by chance.
+        """
+        mean, error = mean_and_error(difference, self.fold_weight, self.ratio)
+        error = max(error, self._noise(mean))
+        return mean, margin(error, len(difference), CONFIDENCE)
+
+    def _noise(self, mean: float) -> float:
+        """Error of a difference in hits per row: that of as many coin flips as it has hits."""
+        return float(np.sqrt(abs(mean) / self.mass))
 
     def _by_fold(self, model: Evidence, k: int) -> np.ndarray:
         """Return the hits that each fold promises among the `k` candidates."""
@@ -111,16 +124,3 @@ class Outlook:
         return np.array(
             [self.n_candidates * np.interp(rate, grid, np.append(0.0, s)) for s in model.share]
         )
-
-
-def paired(
-    difference: np.ndarray, weight: np.ndarray, ratio: float, mass: float
-) -> tuple[float, float]:
-    """Return the mean difference over folds and the margin that noise alone stays within.
-
-    The difference is one of hits per row, and its error is at least that of as many coin
-    flips as it has hits: few folds may agree by chance.
-    """
-    mean, error = mean_and_error(difference, weight, ratio)
-    error = max(error, float(np.sqrt(abs(mean) / mass)))
-    return mean, margin(error, len(difference), CONFIDENCE)

@@ -9,11 +9,12 @@ import numpy as np
 
 from .combining import HeldOut
 from .comparison import ExpectedHits
+from .goals import GOALS
 from .outlook import CONFIDENCE
-from .probability import Calibration, calibrate
 from .replay import Records, Replays, cells_of, replay
 from .selection import select
 from .terms import Side, Terms
+from .windows import Window, past_windows, stretch, trend
 
 
 @dataclass(frozen=True)
@@ -23,13 +24,13 @@ class ExpectedGain:
     Attributes
     ----------
     value : float
-        Expected sum.
+        Expected sum; with ``goal="mean"``, the mean of a row.
     low, high : float
         Ends of the interval that holds the actual sum with probability `confidence`.
     confidence : float
         That probability.
     most_hits : float
-        What the list with most hits would bring.
+        What the list by probability, or by expected outcome, alone would bring.
     limits_cost : float
         What the limits take away from the list, in expectation.
     """
@@ -51,7 +52,7 @@ class Plan:
     terms : Terms
         What the user said.
     probability : ndarray of shape (n_candidates,)
-        Calibrated probability of every candidate.
+        Calibrated probability of every candidate; of numeric outcomes, what is expected.
     records : Records
         Held-out rows of the history with the rule for them; their budget is set later.
     side : Side
@@ -60,6 +61,12 @@ class Plan:
         Their probabilities.
     seed : int
         Of the replays.
+    fold : ndarray
+        The fold that held each of these rows out.
+    recent : ndarray of bool
+        Rows that stand for the candidates: with times, those of the latest windows.
+    time : ndarray or None
+        Times of these rows.
     """
 
     terms: Terms
@@ -68,6 +75,9 @@ class Plan:
     side: Side
     held_probability: np.ndarray
     seed: int
+    fold: np.ndarray
+    recent: np.ndarray
+    time: np.ndarray | None
 
     @property
     def decides(self) -> bool:
@@ -75,43 +85,65 @@ class Plan:
         return self.terms.ruled or self.terms.time is not None
 
     def assumed(self) -> str:
-        """Say which share of positives is taken for granted."""
-        weight, positive = self.records.weight, self.records.hit > 0.0
-        share = float(weight[positive].sum() / weight.sum())
+        """Say what is taken for granted about the candidates."""
+        weight = self.records.weight[self.recent]
+        share = float(weight @ self.records.hit[self.recent] / weight.sum())
+        if self.terms.goal != "hits":
+            return (
+                "The candidates are taken to be like the history, where the mean is "
+                f"{amount(share)}."
+            )
         source = "as in the history" if self.terms.base_rate is None else "as you said"
         return f"{percent(share)} of the candidates are taken to be positive, {source}."
+
+    def gain(self) -> np.ndarray:
+        """Return what taking each candidate is expected to bring."""
+        return self.terms.candidates.gain(self.probability)
 
     def at(self, k: int) -> dict[str, Any]:
         """Return what depends on the budget: rows, expected hits and gain, and words."""
         terms, coming = self.terms, self.terms.candidates
         rule = terms.rule(k, coming)
-        gain = coming.gain(self.probability)
+        gain = self.gain()
         selected = select(gain, rule, coming.allowed)
         replays = self._replay(k, self.records.gain)
-        value, low, high = replays.interval(replays.outcome, CONFIDENCE)
-        hits = replays.interval(replays.hits, CONFIDENCE)
+        windows = self._windows(k)
+        per_row = terms.goal == "mean"
+        gains = replays.gains(per_row)
+        brought = [window.gain / (window.taken if per_row else window.size) for window in windows]
+        wider = stretch(gains, brought)
+        value, low, high = replays.interval(gains, CONFIDENCE, wider)
+        if (self.records.outcome >= 0.0).all():
+            low = max(0.0, low)
         most_hits, cost = value, 0.0
         if terms.valued:
             by_hits = self._replay(k, self.held_probability, fill=True)
-            most_hits = float(by_hits.outcome.mean())
+            most_hits = float(by_hits.gains(per_row).mean())
         if rule.limits:
             free = select(gain, rule.without_limits(), coming.allowed)
-            cost = float(gain[free].sum() - gain[selected].sum())
+            cost = _total(gain[free], per_row) - _total(gain[selected], per_row)
+        expected = ExpectedGain(value, low, high, CONFIDENCE, most_hits, cost)
+        hits = None
+        if terms.goal == "hits":
+            wider = stretch(replays.hits, [window.hits / window.size for window in windows])
+            hits = _whole(replays.interval(replays.hits, CONFIDENCE, wider), k)
+            if not terms.valued:
+                expected = replace(expected, low=hits.low, high=hits.high)
         return {
             "selected": selected,
-            "expected_hits": ExpectedHits(*hits, CONFIDENCE),
-            "expected_gain": ExpectedGain(value, low, high, CONFIDENCE, most_hits, cost),
-            "notes": self._notes(
-                k,
-                selected,
-                replays,
-                ExpectedGain(value, low, high, CONFIDENCE, most_hits, cost),
-            ),
+            "expected_hits": hits,
+            "expected_gain": expected,
+            "windows": windows,
+            "notes": [
+                *self._notes(k, selected, replays, expected),
+                *trend(windows, terms.calendar, terms.goal != "hits"),
+                self.assumed(),
+            ],
         }
 
     def _replay(self, k: int, gain: np.ndarray, fill: bool | None = None) -> Replays:
-        records = self.records.ranked_by(gain)
-        rule = self.terms.rule(k, self.side)
+        recent = np.flatnonzero(self.recent)
+        rule = self.terms.rule(k, self.side.take(recent))
         rule = rule if fill is None else replace(rule, fill=fill)
         coming = self.terms.candidates.take(np.flatnonzero(self.terms.candidates.allowed))
         n, cells = len(coming.value), None
@@ -120,20 +152,38 @@ class Plan:
         elif self.terms.bounds:
             cell, n_cells = cells_of(self.terms.rule(k, coming), n)
             cells = np.bincount(cell, minlength=n_cells)
-        return replay(replace(records, rule=rule), cells, n, self.seed)
+        records = replace(self.records.ranked_by(gain).take(recent), rule=rule)
+        return replay(records, cells, n, self.seed)
+
+    def _windows(self, k: int) -> tuple[Window, ...]:
+        """Make the list in every window of the past."""
+        if self.time is None:
+            return ()
+        coming = self.terms.candidates
+        units = len(np.unique(coming.entity)) if coming.entity is not None else len(coming.value)
+        return past_windows(
+            replace(self.records, rule=self.terms.rule(k, self.side)),
+            self.fold,
+            self.time,
+            k / units,
+        )
 
     def _notes(
         self, k: int, selected: np.ndarray, replays: Replays, gain: ExpectedGain
     ) -> list[str]:
         """Say what the terms did, in sentences."""
         terms, notes, cost = self.terms, [], gain.limits_cost
+        hits = terms.goal == "hits"
+        between = f"{amount(gain.value)} ({amount(gain.low)} to {amount(gain.high)})"
         if terms.valued:
+            other = "with most hits" if hits else "by outcome alone"
             notes.append(
-                f"This list is worth {amount(gain.value)} ({amount(gain.low)} to "
-                f"{amount(gain.high)}); the list with most hits {amount(gain.most_hits)}."
+                f"This list is worth {between}; the list {other} {amount(gain.most_hits)}."
             )
-        unit = "" if terms.valued else " expected hits"
-        if terms.valued and len(selected) < k:
+        elif not hits:
+            notes.append(f"Expect a {terms.goal} of {between} with {CONFIDENCE:.0%} probability.")
+        unit = " expected hits" if hits and not terms.valued else ""
+        if not terms.fill and len(selected) < k:
             notes.append(
                 f"The list holds {len(selected)} of {k} rows: no other row is expected to bring "
                 "more than it costs."
@@ -142,9 +192,19 @@ class Plan:
             notes.append(f"The terms leave {len(selected)} rows for a budget of {k}.")
         if terms.bounds:
             notes.append(f"The limits cost {amount(cost)}{unit}.")
-        if terms.valued and replays.one_row_carries_it:
+        if (terms.valued or not hits) and replays.one_row_carries_it:
             notes.append("One row usually brings more than half of the sum: expect large swings.")
-        return [*notes, self.assumed()]
+        return notes
+
+
+def _whole(interval: tuple[float, float, float], k: int) -> ExpectedHits:
+    """Return an interval of hits, which lie between none and all."""
+    value, low, high = interval
+    return ExpectedHits(value, max(0.0, np.floor(low)), min(k, np.ceil(high)), CONFIDENCE)
+
+
+def _total(gain: np.ndarray, per_row: bool) -> float:
+    return float(gain.sum() / max(1, len(gain)) if per_row else gain.sum())
 
 
 def make_plan(
@@ -165,39 +225,37 @@ def make_plan(
     latest : int or None
         Folds at the end that stand for the candidates; None: all of the first repeat.
     """
-    fold = held_out.fold
-    used = fold < held_out.first
+    used = held_out.fold < held_out.first
+    fold, z, outcome = held_out.fold[used], held_out.log_odds[used], held_out.outcome[used]
+    weight = held_out.weight[used]
+    recent = np.ones(len(z), dtype=bool)
     if latest is not None:
-        used &= fold >= held_out.first - latest
-    positive, weight, z = (
-        held_out.positive[used],
-        held_out.weight[used],
-        held_out.log_odds[used],
-    )
-    curve: Calibration = calibrate(z, positive, weight)
+        recent = fold >= held_out.first - latest
+    curve = GOALS[terms.goal].calibrate(z[recent], outcome[recent], weight[recent])
     if terms.base_rate is not None:
-        seen = float(weight[positive].sum() / weight.sum())
+        seen = float(weight[recent] @ outcome[recent] / weight[recent].sum())
         curve = curve.at_base_rate(terms.base_rate, seen)
-        thinned = np.where(positive, terms.base_rate / seen, (1 - terms.base_rate) / (1 - seen))
-        weight = weight * thinned
-    side = terms.history.take(held_out.row[used])
+        rate = terms.base_rate
+        weight = weight * np.where(outcome > 0.0, rate / seen, (1 - rate) / (1 - seen))
+    rows = held_out.row[used]
+    side = terms.history.take(rows)
     kept = 1.0
     if side.entity is not None:
         if terms.time is not None:
             # The same entity in another window is another chance to find it.
-            windows = int(fold.max()) + 1
-            side = replace(side, entity=side.entity * windows + fold[used])
+            side = replace(side, entity=side.entity * (int(fold.max()) + 1) + fold)
         kept = min(1.0, _rows_each(terms.candidates.entity) / _rows_each(side.entity))
     probability = curve(z)
     records = Records(
         side.gain(probability),
-        positive * side.value - side.cost,
-        positive.astype(np.float64),
+        outcome * side.value - side.cost,
+        outcome,
         weight,
         terms.rule(1, side),
         kept,
     )
-    return Plan(terms, curve(log_odds), records, side, probability, seed)
+    time = None if terms.time is None else terms.time[rows]
+    return Plan(terms, curve(log_odds), records, side, probability, seed, fold, recent, time)
 
 
 def _rows_each(entity: np.ndarray | None) -> float:

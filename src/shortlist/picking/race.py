@@ -33,7 +33,6 @@ from ..stacking.estimator import weight_options
 from ..stacking.heads import member_scores
 from .history import Folds, History
 from .models import Model
-from .noise import shares
 
 Progress = Callable[[int, int, str], object]
 Value = Callable[[Any, Any, np.ndarray, np.ndarray, np.ndarray | None], float]
@@ -158,7 +157,7 @@ def _run_models(race: Race, fold: int) -> Iterator[tuple[int, Run | Exception]]:
         warnings.simplefilter("ignore")
         transformer, learn = fit_features(race.features, history, train)
         ask = transformer.transform(take_rows(history.X, test))
-    target = history.positive[train].astype(int)
+    target = history.target[train]
     positive = history.positive[test]
     train_weight = None if weight is None else weight[train]
     test_weight = None if weight is None else weight[test]
@@ -167,7 +166,7 @@ def _run_models(race: Race, fold: int) -> Iterator[tuple[int, Run | Exception]]:
         try:
             fitted, problems = fit_model(model.name, model.estimator, learn, target, train_weight)
             scores = member_scores(fitted, ask, 1)
-            share = shares(positive, scores, test_weight, race.rates)
+            share = history.shares(test, scores, race.rates)
             value = np.nan
             if race.value is not None:
                 value = race.value(fitted, ask, positive, scores, test_weight)
@@ -180,8 +179,8 @@ def _run_models(race: Race, fold: int) -> Iterator[tuple[int, Run | Exception]]:
 def fit_features(features: Any, history: History, rows: np.ndarray) -> tuple[Any, Any]:
     """Fit a clone of the transformer to some rows; return it with what it made of them."""
     transformer = clone(features)
-    target = history.positive[rows].astype(int)
-    return transformer, transformer.fit_transform(take_rows(history.X, rows), target)
+    made = transformer.fit_transform(take_rows(history.X, rows), history.target[rows])
+    return transformer, made
 
 
 def fit_model(

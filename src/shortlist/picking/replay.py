@@ -16,9 +16,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .selection import Rule, select
+from .selection import Rule, needs_programme, select
 
 _REPLAYS = 400
+# Where every list is an integer programme.
+_FEW_REPLAYS = 100
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,17 @@ class Records:
     rule: Rule
     kept: float = 1.0
 
+    def take(self, rows: np.ndarray) -> Records:
+        """Return some of the rows."""
+        return replace(
+            self,
+            gain=self.gain[rows],
+            outcome=self.outcome[rows],
+            hit=self.hit[rows],
+            weight=self.weight[rows],
+            rule=self.rule.take(rows),
+        )
+
     def ranked_by(self, gain: np.ndarray) -> Records:
         """Return the same rows in another order."""
         return replace(self, gain=gain)
@@ -62,17 +75,23 @@ class Replays:
     length: np.ndarray
     largest: np.ndarray
 
-    def interval(self, values: np.ndarray, confidence: float = 0.9) -> tuple[float, float, float]:
-        """Mean and central interval of some of these figures."""
+    def interval(
+        self, values: np.ndarray, confidence: float = 0.9, stretch: float = 1.0
+    ) -> tuple[float, float, float]:
+        """Mean and central interval of some of these figures, made wider by `stretch`."""
         tail = 50.0 * (1.0 - confidence)
+        mean = float(values.mean())
         low, high = np.percentile(values, [tail, 100.0 - tail])
-        return float(values.mean()), float(low), float(high)
+        return mean, mean - stretch * (mean - float(low)), mean + stretch * (float(high) - mean)
+
+    def gains(self, per_row: bool) -> np.ndarray:
+        """Return what each list brought: the sum, or the mean of its rows."""
+        return self.outcome / np.maximum(self.length, 1.0) if per_row else self.outcome
 
     @property
     def one_row_carries_it(self) -> bool:
         """Whether the best row of a list usually brings more than half of its sum."""
-        total = np.maximum(self.outcome, np.finfo(float).tiny)
-        return bool(np.median(self.largest / total) > 0.5)
+        return bool(np.median(self.largest - 0.5 * self.outcome) > 0.0)
 
 
 def replay(
@@ -80,7 +99,7 @@ def replay(
     cells: np.ndarray | None,
     n_candidates: int,
     seed: int,
-    replays: int = _REPLAYS,
+    replays: int | None = None,
 ) -> Replays:
     """Replay the list.
 
@@ -95,8 +114,8 @@ def replay(
         Candidates, or entities among them where the list takes one row of each.
     seed : int
         Of the draws.
-    replays : int
-        How many lists are made.
+    replays : int, default=None
+        How many lists are made; None is 400, or 100 where each is an integer programme.
 
     Returns
     -------
@@ -116,13 +135,15 @@ def replay(
     """
     rng = np.random.default_rng(seed)
     pool = _Pool(records)
+    if replays is None:
+        replays = _FEW_REPLAYS if needs_programme(records.rule) else _REPLAYS
     found = np.empty((4, replays))
     for number in range(replays):
         if records.kept < 1.0:
-            pool = _Pool(records, rng.random(len(records.gain)) < records.kept)
+            pool.keep(rng.random(len(records.gain)) < records.kept)
         rows, entity = pool.draw(rng, cells, n_candidates)
         rule = replace(records.rule.take(rows), entity=entity)
-        rule = _possible(rule)
+        rule = possible(rule)
         chosen = rows[select(records.gain[rows], rule)]
         outcome = records.outcome[chosen]
         found[:, number] = (
@@ -146,27 +167,44 @@ def cells_of(rule: Rule, n_rows: int) -> tuple[np.ndarray, int]:
 class _Pool:
     """Held-out rows in the order of their gains, ready to be drawn from."""
 
-    def __init__(self, records: Records, kept: np.ndarray | None = None) -> None:
+    def __init__(self, records: Records) -> None:
         n = len(records.gain)
+        rule = records.rule
+        self.k = rule.k
+        self.entities = rule.entity is not None
+        self._cell, self.n_cells = cells_of(rule, n)
         order = np.lexsort((np.arange(n), -records.gain))
-        order = order if kept is None or not kept.any() else order[kept[order]]
-        cell, self.n_cells = cells_of(records.rule, n)
-        entity = records.rule.entity
-        if entity is not None:
-            # Of an entity's rows in one cell only the best can be on the list.
-            _, first = np.unique(np.stack([cell[order], entity[order]]), axis=1, return_index=True)
-            order = order[np.sort(first)]
-        self.rows = order
-        self.cell = cell[order]
-        self.k = records.rule.k
-        self.entities = entity is not None
-        if entity is None:
-            self.unit = np.arange(len(order))
-            weight = records.weight[order]
+        self._rank = np.empty(n, dtype=np.intp)
+        self._rank[order] = np.arange(n)
+        if rule.entity is None:
+            self._unit, weight = np.arange(n), records.weight
         else:
-            _, self.unit = np.unique(entity[order], return_inverse=True)
-            weight = np.ones(int(self.unit.max()) + 1)
-        self.share = weight / weight.sum()
+            _, self._unit = np.unique(rule.entity, return_inverse=True)
+            weight = np.ones(int(self._unit.max()) + 1)
+            # Of an entity's rows in one cell only the best can be on the list.
+            pair = self._unit * self.n_cells + self._cell
+            self._by_pair = np.lexsort((self._rank, pair))
+            self._pair = pair[self._by_pair]
+        self._weight = weight
+        self.keep(None)
+
+    def keep(self, kept: np.ndarray | None) -> None:
+        """Let only some rows take part."""
+        if not self.entities:
+            rows = np.arange(len(self._rank))
+        else:
+            rows, pair = self._by_pair, self._pair
+            if kept is not None and kept.any():
+                inside = kept[rows]
+                rows, pair = rows[inside], pair[inside]
+            rows = rows[np.diff(pair, prepend=-1) != 0]
+        rows = rows[np.argsort(self._rank[rows])]
+        self.rows, self.cell, self.unit = rows, self._cell[rows], self._unit[rows]
+        self._by_cell = np.argsort(self.cell, kind="stable")
+        self._start = np.searchsorted(self.cell[self._by_cell], np.arange(self.n_cells + 1))
+        self.share = np.zeros(len(self._weight))
+        self.share[self.unit] = self._weight[self.unit]
+        self.share /= self.share.sum()
 
     def draw(
         self, rng: np.random.Generator, cells: np.ndarray | None, n_candidates: int
@@ -180,16 +218,17 @@ class _Pool:
         else:
             count = np.zeros(len(share), dtype=np.int64)
             for c in np.flatnonzero(cells):
-                inside = self.cell == c
+                inside = self.unit[self._by_cell[self._start[c] : self._start[c + 1]]]
                 # A cell that the history does not know is like all of it.
-                mass = share * inside if inside.any() else share
-                count += rng.multinomial(int(cells[c]), mass / mass.sum())
+                inside = inside if len(inside) else np.arange(len(share))
+                mass = share[inside]
+                count[inside] += rng.multinomial(int(cells[c]), mass / mass.sum())
         copies = np.minimum(count, self.k)[self.unit]
-        ahead = np.zeros(len(copies), dtype=np.int64)
-        for number in range(self.n_cells):
-            inside = np.flatnonzero(self.cell == number)
-            ahead[inside] = np.cumsum(copies[inside]) - copies[inside]
-        copies = np.clip(2 * self.k - ahead, 0, copies)
+        # A cell fills at most k places; twice as many are enough where entities lie in several.
+        sorted_copies = copies[self._by_cell]
+        ahead = np.cumsum(sorted_copies) - sorted_copies
+        ahead -= np.append(ahead, 0)[self._start[self.cell[self._by_cell]]]
+        copies[self._by_cell] = np.clip(2 * self.k - ahead, 0, sorted_copies)
         rows = np.repeat(self.rows, copies)
         if not self.entities:
             return rows, None
@@ -198,8 +237,8 @@ class _Pool:
         return rows, np.repeat(self.unit, copies) * (self.k + 1) + copy
 
 
-def _possible(rule: Rule) -> Rule:
-    """Lower the least of groups that this draw cannot meet."""
+def possible(rule: Rule) -> Rule:
+    """Lower the least of groups that these rows cannot meet."""
     limits = []
     for limit in rule.limits:
         there = np.bincount(limit.group, minlength=len(limit.labels))

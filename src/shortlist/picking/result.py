@@ -25,6 +25,7 @@ from .comparison import (
 from .history import as_table, check_budget
 from .outlook import Outlook
 from .plan import ExpectedGain, Plan
+from .windows import Window
 
 if TYPE_CHECKING:
     from .guarantee import Guarantee
@@ -54,17 +55,23 @@ class Shortlist:
         Row numbers of the chosen candidates, best first; ties go to the lower number.
     scores : ndarray of shape (n_candidates,)
         Score of every candidate, higher is better.
-    probability : ndarray of shape (n_candidates,)
-        Calibrated probability of every candidate to be positive.
+    probability : ndarray of shape (n_candidates,) or None
+        Calibrated probability of every candidate to be positive; None for numeric outcomes.
+    gain : ndarray of shape (n_candidates,)
+        What taking each candidate is expected to bring: its probability, or expected outcome,
+        times its value, less its cost.
     expected_gain : ExpectedGain
-        ``value``, ``low``, ``high``: what the list brings, in the unit of `value` and `cost`;
-        the expected hits without them.
+        ``value``, ``low``, ``high``: what the list brings, in the unit of `value` and `cost`,
+        or of a numeric `y`; the expected hits without them.
+    windows : tuple of Window
+        With `time`: the lists that would have been made in the past, oldest first.
     notes : list of str
         What the terms of the list did, and what is assumed.
     plan : Plan
         Makes the list for any budget.
-    expected_hits : ExpectedHits
-        ``value``, ``low``, ``high``, ``confidence``: hits among the selected.
+    expected_hits : ExpectedHits or None
+        ``value``, ``low``, ``high``, ``confidence``: hits among the selected; None for numeric
+        outcomes.
     comparison : Comparison
         The models that were compared.
     forecast : Forecast
@@ -117,7 +124,7 @@ class Shortlist:
     positive_label: Any
     selected: np.ndarray
     scores: np.ndarray
-    expected_hits: ExpectedHits
+    expected_hits: ExpectedHits | None
     comparison: Comparison
     forecast: Forecast
     model: Any
@@ -131,12 +138,23 @@ class Shortlist:
     plan: Plan
     expected_gain: ExpectedGain
     notes: list[str]
+    windows: tuple[Window, ...] = ()
     guarantee: Guarantee | None = None
 
     @property
-    def probability(self) -> np.ndarray:
+    def probability(self) -> np.ndarray | None:
         """Probability of every candidate to be positive, in their order."""
-        return self.plan.probability
+        return self.plan.probability if self.plan.terms.goal == "hits" else None
+
+    @property
+    def gain(self) -> np.ndarray:
+        """What taking each candidate is expected to bring, in their order."""
+        return self.plan.gain()
+
+    @property
+    def expected(self) -> ExpectedHits | ExpectedGain:
+        """What to expect of the list: hits, or the sum or mean of a numeric outcome."""
+        return self.expected_gain if self.expected_hits is None else self.expected_hits
 
     @property
     def held_out(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -197,8 +215,12 @@ class Shortlist:
             "rank": np.arange(1, len(self.selected) + 1),
             "row": self.selected,
             "score": self.scores[self.selected],
-            "probability": self.probability[self.selected],
+            "probability" if self.probability is not None else "expected": (
+                self.plan.probability[self.selected]
+            ),
         }
+        if self.plan.terms.valued:
+            places["gain"] = self.gain[self.selected]
         if places.keys() & columns.keys():
             places = {f"list_{name}": values for name, values in places.items()}
         return pd.DataFrame(places | columns)
@@ -219,7 +241,7 @@ class Shortlist:
 
         ax = axes_or_new(ax)
         line = self.forecast
-        label = f"{self.expected_hits.confidence:.0%} interval"
+        label = f"{self.expected.confidence:.0%} interval"
         shade = {"color": BLUE, "alpha": 0.2, "linewidth": 0}
         ax.fill_between(line.budgets, line.low, line.high, label=label, **shade)
         ax.plot(line.budgets, line.hits, color=BLUE, label=self.winner)
@@ -229,7 +251,7 @@ class Shortlist:
             )
         ax.axvline(self.k, color=BLACK, linewidth=0.8, linestyle=":", label=f"k = {self.k}")
         ax.set(xlim=(0, None), ylim=(0, None))
-        finish(ax, "candidates taken", "expected hits")
+        finish(ax, "candidates taken", f"expected {self.comparison.unit}")
         legend_above(ax)
         return ax
 
@@ -269,7 +291,7 @@ class Shortlist:
     def __repr__(self) -> str:
         return (
             f"<Shortlist: {self.k} of {self.n_candidates} candidates by {self.winner}, "
-            f"{self.expected_hits.value:.1f} hits expected>"
+            f"{self.expected.value:.1f} {self.comparison.unit} expected>"
         )
 
 
@@ -289,7 +311,9 @@ def at_budget(
     plan: Plan,
 ) -> dict[str, Any]:
     """Return the attributes of a shortlist that depend on the budget."""
-    comparison = compare_models(outlook, winner, k, left_out)
+    numeric = plan.terms.goal != "hits"
+    unit = "sum" if numeric else "hits"
+    comparison = compare_models(outlook, winner, k, left_out, unit)
     forecast, expected = forecast_hits(outlook, winner, k)
     if plan.decides:
         listed = plan.at(k)
@@ -303,9 +327,12 @@ def at_budget(
             "expected_gain": gain,
             "notes": [plan.assumed()],
         }
-    said = [verdict(comparison, chosen_for), expectation(listed["expected_hits"])]
+    said = [verdict(comparison, chosen_for)]
+    if not numeric:
+        said.append(expectation(listed["expected_hits"]))
     if plan.decides:
-        said = [said[1], f"By score alone, without these terms, {said[0]}"]
+        first = "By score alone, without these terms" if plan.terms.restricts else "By score alone"
+        said = [*said[1:], f"{first}, {said[0]}"]
     return {
         "k": k,
         "guarantee": None,

@@ -130,11 +130,8 @@ def select(gain: np.ndarray, rule: Rule, allowed: np.ndarray | None = None) -> n
     rule = rule.take(rows)
     _check_possible(rule)
     local = gain[rows]
-    if len(rule.limits) > 1 or (rule.limits and _straddles(rule)):
-        chosen = _programme(local, rule)
-    else:
-        chosen = _sorted_list(local, rule)
-    chosen = rows[chosen]
+    best = _programme if needs_programme(rule) else _sorted_list
+    chosen = rows[best(local, rule)]
     return chosen[np.lexsort((chosen, -gain[chosen]))]
 
 
@@ -143,6 +140,11 @@ def _best_of_entity(gain: np.ndarray, entity: np.ndarray) -> np.ndarray:
     order = np.lexsort((np.arange(len(gain)), -gain))
     _, first = np.unique(entity[order], return_index=True)
     return order[np.sort(first)]
+
+
+def needs_programme(rule: Rule) -> bool:
+    """Whether a sorted list is not enough."""
+    return len(rule.limits) > 1 or (bool(rule.limits) and _straddles(rule))
 
 
 def _straddles(rule: Rule) -> bool:
@@ -216,13 +218,19 @@ def _programme(gain: np.ndarray, rule: Rule) -> np.ndarray:
     scale = max(float(np.abs(g).max()), np.finfo(float).tiny)
     # A row of no gain costs a little: it is taken only where a bound needs it.
     worth = g / scale if rule.fill else np.where(g > 0.0, g / scale, np.minimum(g / scale, -1e-6))
-    longest = _maximise(np.ones(len(kept)), members, lower, upper)
-    if longest is None:
-        raise InfeasibleError(_conflict(rule, limits, members, lower, upper))
+    best = None
     if rule.fill:
-        lower = np.concatenate([[float(longest.sum())], lower[1:]])
-    best = _maximise(worth, members, lower, upper)
-    assert best is not None
+        # Usually the budget can be filled; where not, as far as the limits let it.
+        full = np.concatenate([[float(rule.k)], lower[1:]])
+        best = _maximise(worth, members, full, upper)
+        if best is None:
+            longest = _maximise(np.ones(len(kept)), members, lower, upper)
+            if longest is not None:
+                lower = np.concatenate([[float(longest.sum())], lower[1:]])
+    if best is None:
+        best = _maximise(worth, members, lower, upper)
+    if best is None:
+        raise InfeasibleError(_conflict(rule, limits, members, lower, upper))
     return kept[best]
 
 
@@ -241,7 +249,11 @@ def _maximise(
 
 
 def _contenders(gain: np.ndarray, rule: Rule) -> np.ndarray:
-    """Rows that some best list may hold: the best k of each cell of the groupings."""
+    """Rows that some best list may hold: the best k of each cell of the groupings.
+
+    That holds with entities as well. Were a row below the best k of its cell on the list, one
+    of these k, whose entities differ, would be of an entity that is not, and could replace it.
+    """
     order = np.lexsort((np.arange(len(gain)), -gain))
     cells = np.stack([limit.group for limit in rule.limits])
     _, cell = np.unique(cells, axis=1, return_inverse=True)
@@ -255,9 +267,7 @@ def _contenders(gain: np.ndarray, rule: Rule) -> np.ndarray:
     start = np.searchsorted(cell[order][by_cell], np.arange(cell.max() + 1))
     place = np.empty(len(order), dtype=np.intp)
     place[by_cell] = np.arange(len(order)) - start[cell[order][by_cell]]
-    if rule.entity is None:
-        order = order[place < rule.k]
-    return np.sort(order)
+    return np.sort(order[place < rule.k])
 
 
 def _members(group: np.ndarray, n_groups: int) -> sparse.csr_array:

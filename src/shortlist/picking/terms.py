@@ -8,7 +8,7 @@ entities and times are no features; all others stay.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -76,6 +76,8 @@ class Terms:
         0 and 0 without times.
     calendar : bool
         Whether times are seconds.
+    goal : str
+        What the list is to be full of; see :mod:`shortlist.picking.goals`.
     """
 
     history: Side
@@ -88,17 +90,45 @@ class Terms:
     delay: float
     window: float
     calendar: bool = True
+    goal: str = "hits"
+
+    def limited(self, name: str, history: np.ndarray, candidates: np.ndarray) -> Terms:
+        """Return the terms with the groups of a limit that was waiting for them."""
+        labels = np.unique(np.concatenate([history, candidates]))
+        sides, bounds = [], self.bounds
+        for side, group in ((self.history, history), (self.candidates, candidates)):
+            code = np.searchsorted(labels, group)
+            waiting = [bound.name == name and not len(bound.labels) for bound in bounds]
+            groups = zip(side.groups, waiting, strict=True)
+            sides.append(replace(side, groups=tuple(code if w else g for g, w in groups)))
+        if not any(waiting):
+            raise ValueError(
+                f"clusters limits nothing by itself: add limits={{{name!r}: 2}}, or so."
+            )
+        code = np.searchsorted(labels, candidates)
+        n = len(labels)
+        bounds = tuple(
+            Limit(name, code, labels.tolist(), np.full(n, b.least[0]), np.full(n, b.most[0]))
+            if w
+            else b
+            for b, w in zip(bounds, waiting, strict=True)
+        )
+        return replace(self, history=sides[0], candidates=sides[1], bounds=bounds)
 
     @property
-    def ruled(self) -> bool:
-        """Whether anything but the scores decides what is on the list, or what it brings."""
+    def restricts(self) -> bool:
+        """Whether the list is not simply that of the highest scores."""
         return (
             self.valued
             or bool(self.bounds)
             or self.history.entity is not None
             or not self.candidates.allowed.all()
-            or self.base_rate is not None
         )
+
+    @property
+    def ruled(self) -> bool:
+        """Whether anything but the scores decides what is on the list, or what it brings."""
+        return self.restricts or self.base_rate is not None or self.goal != "hits"
 
     def rule(self, k: int, side: Side) -> Rule:
         """Return the rule for one side's rows."""
@@ -189,6 +219,8 @@ def read_terms(
     delay: Any,
     base_rate: Any,
     fill: bool | None,
+    goal: str = "hits",
+    cluster: str | None = None,
 ) -> Terms:
     """Check all of it."""
     valued = value is not None or cost is not None
@@ -197,10 +229,15 @@ def read_terms(
     entity: tuple[np.ndarray | None, np.ndarray | None] = (None, None)
     if one_per is not None:
         entity = reader.codes("one_per", one_per, feature=False)[:2]
-    bounds = tuple(_limit(reader, *item) for item in _limit_items(limits))
+    bounds = tuple(_limit(reader, *item, cluster) for item in _limit_items(limits))
     groups = tuple(tuple(group[side] for group, _ in bounds) for side in (0, 1))
     allowed = _allowed(reader, exclude, one_per)
     if base_rate is not None:
+        if goal != "hits":
+            raise ValueError(
+                f"base_rate={base_rate!r} is a share of positives; with goal={goal!r} there are "
+                "none. Leave it out."
+            )
         check_number("base_rate", base_rate, above=0.0, below=1.0)
     moments, wait, window, calendar = None, 0.0, 0.0, True
     if time is not None:
@@ -215,13 +252,15 @@ def read_terms(
         Side(values[0], costs[0], entity[0], groups[0], everyone),
         Side(values[1], costs[1], entity[1], groups[1], allowed),
         tuple(limit for _, limit in bounds),
-        (not valued) if fill is None else bool(fill),
+        # Rows that are expected to bring less than nothing make no sum larger.
+        (not valued and goal != "sum") if fill is None else bool(fill),
         valued,
         None if base_rate is None else float(base_rate),
         moments,
         wait,
         window,
         calendar,
+        goal,
     )
 
 
@@ -238,9 +277,24 @@ def _limit_items(limits: Any) -> list[tuple[Any, Any]]:
     return items
 
 
-def _limit(reader: Reader, given: Any, bounds: Any) -> tuple[tuple[np.ndarray, np.ndarray], Limit]:
-    """Read ``{"north": (0, 10), "south": 5}``, or one number for every group."""
+def _limit(
+    reader: Reader, given: Any, bounds: Any, cluster: str | None
+) -> tuple[tuple[np.ndarray, np.ndarray], Limit]:
+    """Read ``{"north": (0, 10), "south": 5}``, or one number for every group.
+
+    Clusters are not known yet: their limit waits, without groups.
+    """
+    if cluster is not None and isinstance(given, str) and given == cluster:
+        if isinstance(bounds, Mapping):
+            raise ValueError(
+                f"limits: clusters have no names; give one number, as {{{given!r}: 2}}."
+            )
+        least, most = (np.array([bound]) for bound in _bound(given, "each", bounds))
+        none = (np.zeros(reader.sizes[0], dtype=int), np.zeros(reader.sizes[1], dtype=int))
+        return none, Limit(given, none[1], [], least, most)
     name = given if isinstance(given, str) else "group"
+    if isinstance(given, tuple):
+        name = str(getattr(given[0], "name", None) or name)
     history, candidates, labels = reader.codes("limits", given, feature=True)
     least, most = np.zeros(len(labels)), np.full(len(labels), np.inf)
     if isinstance(bounds, Mapping):

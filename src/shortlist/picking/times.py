@@ -152,3 +152,20 @@ def time_splits(
         if tested.any():
             splits.append((np.flatnonzero(learned), np.flatnonzero(tested)))
     return splits[::-1]
+
+
+def span(length: float, calendar: bool) -> str:
+    """Write a length of time.
+
+    Examples
+    --------
+    >>> from shortlist.picking.times import span
+    >>> span(604800.0, True), span(5.0, False)
+    ('7 days', '5')
+    """
+    if not calendar:
+        return f"{length:g}"
+    for unit, name in ((86_400.0, "days"), (3600.0, "hours"), (60.0, "minutes")):
+        if length >= 2 * unit:
+            return f"{length / unit:.3g} {name}"
+    return f"{length:.3g} seconds"

@@ -31,13 +31,21 @@ def page(
         if columns is None
         else (("columns", "How the columns were read", _sections.columns(columns)),)
     )
+    # Numeric outcomes have no hits to draw against the budget, and no two classes.
+    counted = shortlist.expected_hits is not None
     sections = (
         ("asked", "What was asked", _sections.asked(shortlist)),
         ("answer", "The answer", _sections.answer(shortlist, fig)),
         ("list", "The list", _sections.the_list(shortlist, rows, fig)),
         ("comparison", "Compared with the baseline", _sections.comparison(shortlist)),
-        ("budget", "What another budget would buy", _sections.budget(shortlist, fig)),
-        ("scores", "How well the scores separate", _sections.densities(shortlist, fig)),
+        *(
+            (
+                ("budget", "What another budget would buy", _sections.budget(shortlist, fig)),
+                ("scores", "How well the scores separate", _sections.densities(shortlist, fig)),
+            )
+            if counted
+            else ()
+        ),
         ("certificate", "What is proven", _sections.certificate(shortlist)),
         *read,
         ("done", "What was done", _sections.done(shortlist)),
@@ -111,7 +119,7 @@ def _data(shortlist: Shortlist, fig: Figures) -> dict[str, Any]:
         "candidates": shortlist.n_candidates,
         "winner": shortlist.winner,
         "baseline": shortlist.baseline,
-        "confidence": shortlist.expected_hits.confidence,
+        "confidence": shortlist.expected.confidence,
         "values": {name: array.tolist() for name, array in fig.values.items()},
         "places": {name: array.tolist() for name, array in fig.places.items()},
     }

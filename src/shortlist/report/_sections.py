@@ -38,17 +38,30 @@ def asked(shortlist: Shortlist) -> Html:
     families = dict.fromkeys(entry.family for entry in members)
     return definitions(
         ("Budget", f"{s.k:,} of {s.n_candidates:,} candidates ({percent(s.k / s.n_candidates)})"),
-        ("Looked for", f"rows labelled “{s.positive_label}”"),
-        ("History", f"{s.n_history:,} labelled rows, {s.n_positive:,.6g} of them positive"),
+        *_looked_for(s),
         ("Tried", f"{len(members)} models of {len(families)} kinds: {', '.join(families)}"),
         ("Combined", combined(s.comparison)),
         ("Judged by", f"{s.settings['scoring']}, {s.settings['cv']}"),
     )
 
 
+def _looked_for(s: Shortlist) -> list[tuple[str, str]]:
+    if s.expected_hits is None:
+        return [
+            ("Looked for", f"the largest {s.settings['goal']} of a numeric outcome"),
+            ("History", f"{s.n_history:,} rows whose outcome is known"),
+        ]
+    return [
+        ("Looked for", f"rows labelled “{s.positive_label}”"),
+        ("History", f"{s.n_history:,} labelled rows, {s.n_positive:,.6g} of them positive"),
+    ]
+
+
 def answer(shortlist: Shortlist, fig: Figures) -> Html:
     """Say what to expect, in one sentence, then in four figures."""
-    s, hits = shortlist, shortlist.expected_hits
+    s, hits = shortlist, shortlist.expected
+    if s.expected_hits is None:
+        return _sum_answer(s)
     expected = element(
         "p",
         f"Of the {s.k:,} candidates on this list, expect ",
@@ -84,6 +97,23 @@ def answer(shortlist: Shortlist, fig: Figures) -> Html:
     )
 
 
+def _sum_answer(s: Shortlist) -> Html:
+    """Say what numeric outcomes to expect."""
+    gain = s.expected_gain
+    return join(
+        element(
+            "p",
+            f"Of the {len(s.selected):,} candidates on this list, expect ",
+            element("strong", f"a {s.settings['goal']} of {count(gain.value)}"),
+            f": with {percent(gain.confidence)} probability between {count(gain.low)} and "
+            f"{count(gain.high)}.",
+            class_="answer",
+        ),
+        element("p", sentence(s.verdict), class_="verdict"),
+        notes("Worth knowing", s.settings["warnings"]),
+    )
+
+
 def the_list(shortlist: Shortlist, rows: Any, fig: Figures) -> Html:
     """Show the first rows of the list."""
     return listed_rows(shortlist, rows, fig)
@@ -97,7 +127,7 @@ def comparison(shortlist: Shortlist) -> Html:
     main = {entry.name for entry in (*first.values(), found.winner, found.baseline)}
     best = [entry for entry in entries if entry.name in main]
     scale = rounded_around(min(e.low for e in best), max(e.high for e in best), 5)
-    confidence = percent(shortlist.expected_hits.confidence)
+    confidence = percent(shortlist.expected.confidence)
     body = [
         element(
             "tr",
@@ -112,22 +142,23 @@ def comparison(shortlist: Shortlist) -> Html:
     ]
     axis = element(
         "tr",
-        element("td", element("div", element("span", "hits expected"), strip_axis(scale))),
+        element("td", element("div", element("span", f"{found.unit} expected"), strip_axis(scale))),
         element("td", colspan=3),
         aria_hidden="true",
     )
     drawn = element(
         "table",
         element(
-            "caption", "Best of each kind. Dot: hits expected; bar: interval; dashed: baseline."
+            "caption",
+            f"Best of each kind. Dot: {found.unit} expected; bar: interval; dashed: baseline.",
         ),
-        _head("Model", "Hits", f"{confidence} interval", "To baseline"),
+        _head("Model", found.unit.capitalize(), f"{confidence} interval", "To baseline"),
         element("tbody", *body, axis),
         class_="comparison",
     )
     complete = data_table(
         f"All {len(entries)} models",
-        ("Model", "Hits", "Interval", "To baseline", "Weight", "Time"),
+        ("Model", found.unit.capitalize(), "Interval", "To baseline", "Weight", "Time"),
         [
             (
                 entry.name,
@@ -161,7 +192,7 @@ def budget(shortlist: Shortlist, fig: Figures) -> Html:
     """Show what each budget buys, with a slider."""
     s = shortlist
     baseline = None if s.winner == s.baseline else s.baseline
-    confidence = percent(s.expected_hits.confidence)
+    confidence = percent(s.expected.confidence)
     k = fig.values["k"]
     last = len(k) - 1
     position = min(int(k.searchsorted(s.k)), last)

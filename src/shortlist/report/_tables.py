@@ -63,9 +63,10 @@ def listed_rows(shortlist: Shortlist, rows: Any, fig: Figures) -> Html:
                 *(() if cells is None else cells[place][:_COLUMNS]),
             )
         )
-    head = ("Rank", "Row", "Score", "Hits so far", *names[:_COLUMNS])
+    so_far = f"{shortlist.comparison.unit.capitalize()} so far"
+    head = ("Rank", "Row", "Score", so_far, *names[:_COLUMNS])
     label = f"First {shown} of {shortlist.k:,}" if shown < shortlist.k else f"All {shown}"
-    remark = "Rows count from 0. “Hits so far” is what to expect from the top down to this row."
+    remark = f"Rows count from 0. “{so_far}” is what to expect from the top down to this row."
     if len(names) > _COLUMNS:
         remark += f" {len(names) - _COLUMNS:,} more columns are not shown."
     table = _table(f"{label}, best first", head, body, numbers=4)

@@ -1,5 +1,6 @@
-"""A combiner trained for the top of the list: TopStack."""
+"""Models combined: TopStack for the top of the list, SumStack for numeric outcomes."""
 
 from .estimator import TopStack
+from .sums import SumStack
 
-__all__ = ["TopStack"]
+__all__ = ["SumStack", "TopStack"]

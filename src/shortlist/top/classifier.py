@@ -167,7 +167,7 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
             self._keep_linear(solution, problem.centre)
         else:
             self._keep_kernel(solution, problem, X)
-        cutoffs = rule.cutoffs(solution, problem)
+        cutoffs = rule.cutoffs(solution, solution.ranked_scores(problem), problem.threshold)
         self._offset_ = cutoffs.offset
         for name, value in cutoffs.attributes.items():
             setattr(self, name, value + self._origin)

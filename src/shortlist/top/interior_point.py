@@ -34,7 +34,7 @@ from functools import partial
 import numpy as np
 from scipy import linalg, sparse
 
-from ..rows.operators import Rows, SparseRows
+from ..rows.operators import Rows
 from .problem import NO_BOUND, Bound, dual_bound
 from .sides import (
     Goals,
@@ -310,7 +310,7 @@ class NewtonSystem:
         self._n_features = positives.n_features
         n_rows = positives.n_rows + negatives.n_rows
         # Inner products of sparse rows cost far more than products with a vector.
-        direct = _FEW_SPARSE if isinstance(positives, SparseRows) else 2 * _DIRECT_LIMIT
+        direct = 2 * _DIRECT_LIMIT if positives.cheap_inner else _FEW_SPARSE
         if self._n_features <= max(_DIRECT_LIMIT, min(n_rows, 2 * _DIRECT_LIMIT)):
             self.factor: Callable[[np.ndarray, np.ndarray], Solve] = self._factor_features
         elif n_rows <= direct:

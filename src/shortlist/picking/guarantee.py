@@ -196,7 +196,7 @@ class Reserve:
         listed = replace(listed, selected=best, guarantee=promise, verdict=said)
         if promise.length:
             return listed
-        nothing = ExpectedHits(0.0, 0.0, 0.0, listed.expected_hits.confidence)
+        nothing = ExpectedHits(0.0, 0.0, 0.0, listed.expected.confidence)
         gain = replace(listed.expected_gain, value=0.0, low=0.0, high=0.0, most_hits=0.0)
         return replace(listed, k=0, expected_hits=nothing, expected_gain=gain)
 

@@ -12,7 +12,7 @@ import pandas as pd
 from sklearn.preprocessing import FunctionTransformer
 
 from .. import picking
-from ._columns import Columns, MissingCount
+from ._columns import Columns, StrangeCount
 from ._copies import Copies
 from ._deciding import parse_types, read_columns
 from ._features import Features
@@ -260,14 +260,14 @@ def _choose(
     request: Request,
 ) -> None:
     """Compare models and choose the rows."""
-    missing = MissingCount(job.columns)
+    strange = StrangeCount(job.columns, job.features.categories)
     # Without names: some models take only plain words, and columns are called what they are.
     made = job.features.make(typed).to_numpy()
     job.features.forget()
 
     def blocks() -> Iterator[np.ndarray]:
         for block in pool.blocks():
-            yield job.features.make(missing.add(block)).to_numpy()
+            yield job.features.make(strange.add(block)).to_numpy()
 
     candidates = next(blocks()) if pool.typed is not None else blocks
     with progress() as show, warnings.catch_warnings(record=True) as caught:
@@ -286,7 +286,7 @@ def _choose(
             **terms,
         )
     told = [str(w.message) for w in caught if w.category is UserWarning]
-    fresh = list(dict.fromkeys([*told, *missing.warnings()]))
+    fresh = list(dict.fromkeys([*told, *strange.warnings()]))
     for note in fresh:
         warn(note)
     job.notes += fresh

@@ -180,8 +180,8 @@ def check_columns(table: Table, old: Table, request: Request) -> None:
     old.check_columns([name for name in named if name], "named by --type")
     table.check_columns(request.ids, "named by --id")
     request.check(table, old, request.ids)
-    named = request.group is not None or request.one_per is not None
-    if request.only_new and (request.time is None or not named):
+    grouped = request.group is not None or request.one_per is not None
+    if request.only_new and (request.time is None or not grouped):
         raise TableError(
             "--only-new is about what was not known before a window: it needs --time, and --group "
             "or --one-per."

@@ -92,6 +92,18 @@ class Guarantee:
     band: DiscoveryBand
     n_aside: int
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return {
+            "precision": self.wish.precision,
+            "kind": self.wish.kind,
+            "confidence": self.wish.confidence,
+            "length": self.length,
+            "lengths": {f"{share:g}": size for share, size in self.lengths.items()},
+            "set_aside": self.n_aside,
+            "words": str(self),
+        }
+
     def __str__(self) -> str:
         wish, source = self.wish, "if the candidates come from where the history came from"
         goal = f"{wish.precision:.0%} of the list to be hits"

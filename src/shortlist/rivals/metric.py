@@ -39,7 +39,18 @@ class Violation:
     negative: np.ndarray
 
     def value(self, positive: np.ndarray, negative: np.ndarray) -> float:
-        """Violation at these scores."""
+        """Violation at these scores.
+
+        Parameters
+        ----------
+        positive, negative : ndarray
+            Scores of the rows of either class.
+
+        Returns
+        -------
+        float
+            Loss plus direction times scores.
+        """
         return self.loss + float(self.positive @ positive) + float(self.negative @ negative)
 
 

@@ -39,6 +39,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.pick_judge import FOREST, PICK, judged
 from benchmarks.pick_members import STORE, WHOLE
+from benchmarks.pick_sets import SETS
 from shortlist import pick
 
 PAGE = Path("benchmarks/results/pick.md")
@@ -73,8 +74,9 @@ def read_all(store: Path) -> tuple[Table, list[list[float]]]:
     """Hits of every method on every split of every set, NaN where it is missing; forecasts."""
     by_set: dict[str, list[dict[str, list[float]]]] = defaultdict(list)
     promised = []
+    known = {one.name.replace(" ", "_") for one in SETS}
     for labels in sorted(store.glob("*/*/labels.npz")):
-        if not (labels.parent / "done").exists():
+        if not (labels.parent / "done").exists() or labels.parent.parent.name not in known:
             continue
         found = judged(labels.parent)
         by_set[labels.parent.parent.name].append(found["hits"])

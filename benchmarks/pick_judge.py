@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from shortlist.metrics import average_precision
 from shortlist.picking import combining, noise, outlook
 from shortlist.picking.comparison import forecast_budgets
 from shortlist.picking.history import HEAD, Folds, History
-from shortlist.picking.models import FAMILIES, Model
+from shortlist.picking.models import FAMILIES, Model, Task, contestants
 from shortlist.picking.noise import shares
 from shortlist.picking.outlook import Evidence, Outlook
 from shortlist.picking.race import Race, Run
@@ -60,7 +61,6 @@ class Split:
     held_out: np.ndarray
     listed: np.ndarray
     bagged: np.ndarray
-    tried: list[str]
     others: dict[str, np.ndarray]
 
     def best(self, family: str) -> np.ndarray | None:
@@ -90,8 +90,14 @@ class Split:
         return race
 
     def pool(self) -> np.ndarray:
-        """Return the contestants: what was only tried is none."""
-        return np.flatnonzero(self.families != "tried")
+        """Return the contestants of the normal effort; the others were only tried."""
+        return np.flatnonzero(np.isin(self.names, sorted(_contestants())))
+
+
+@cache
+def _contestants() -> frozenset[str]:
+    tasks = [Task(0.05, 1000, False, kind, "normal", 0) for kind in (None, "bits", "counts")]
+    return frozenset(model.name for task in tasks for model in contestants("auto", task)[0])
 
 
 def read(folder: Path) -> Split:
@@ -126,7 +132,6 @@ def read(folder: Path) -> Split:
         np.column_stack(held_out),
         np.column_stack(listed),
         np.column_stack(bagged),
-        [name for name in names if name.startswith("tried ")],
         others,
     )
 
@@ -169,9 +174,9 @@ def methods(split: Split) -> dict[str, np.ndarray]:
         found[f"{name} alone"] = split.best(name)
     if split.bagged.any():
         found["the models of the folds, averaged"] = fitted.log_odds(split.bagged[:, pool])
-    for name in split.tried:
-        used = np.append(pool, split.names.index(name))
-        found[f"with {name.removeprefix('tried ')}"] = combined(split, used, HEAD)
+    for i in np.setdiff1d(np.arange(len(split.names)), pool):
+        name = split.names[i].removeprefix("tried ")
+        found[f"with {name}"] = combined(split, np.append(pool, i), HEAD)
     return {name: scores for name, scores in found.items() if scores is not None}
 
 
@@ -208,7 +213,7 @@ def judged(folder: Path) -> dict[str, Any]:
     version = hashlib.sha256()
     for module in (heads, combining, noise, outlook):
         version.update(Path(module.__file__).read_bytes())
-    version.update(Path(__file__).read_bytes())
+    version.update(Path(__file__).read_bytes() + repr(sorted(_contestants())).encode())
     for path in sorted(folder.glob("*.npz")):
         version.update(f"{path.name} {path.stat().st_mtime_ns}".encode())
     kept = folder / "judged.json"

@@ -36,7 +36,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.pick_sets import SETS, PickSet
 from shortlist import pick
-from shortlist.picking.models import FAMILIES, Model, Task, _grid, kind_of
+from shortlist.picking.models import Model, Task, contestants, kind_of
 from shortlist.stacking.heads import member_scores
 from shortlist.top.estimators import PatMat
 
@@ -52,15 +52,24 @@ def task_of(X: object, n_rows: int, seed: int) -> Task:
 
 def pool(task: Task) -> Iterator[Model]:
     """Yield the contestants of the normal effort."""
-    for family, (_, reason) in FAMILIES.items():
-        if reason(task) is None and family != "gradient boosting":
-            yield from _grid(family, task)
+    yield from contestants("auto", task)[0]
+
+
+def rivals(task: Task) -> Iterator[Model]:
+    """Yield settings that a user would have tried, and that earn no place in a combination."""
+    boosted = next(model for model in pool(task) if model.family == "LightGBM").estimator
+    for leaves, trees in ((31, 100), (4, 200)):
+        one = clone(boosted).set_params(num_leaves=leaves, n_estimators=trees, learning_rate=0.1)
+        yield Model(f"LightGBM(leaves={leaves}, trees={trees})", "LightGBM", one, one)
+    one = task.scaled(LogisticRegression(C=0.1, max_iter=1000))
+    yield Model("logistic regression (C=0.1)", "logistic regression", one, one)
 
 
 def tried(task: Task) -> Iterator[Model]:
     """Yield what was measured and is not among the contestants."""
     from lightgbm import LGBMClassifier
 
+    yield from contestants(["PatMat"], task)[0][1:]
     light = {"n_jobs": 1, "verbose": -1, "random_state": task.seed}
     found: list[tuple[str, object]] = []
     for name, params in (
@@ -73,6 +82,11 @@ def tried(task: Task) -> Iterator[Model]:
     ):  # fmt: skip
         one = LGBMClassifier(**params, **light)
         found.append((f"boosting, {name}", one))
+    for name, estimator in (
+        ("PatMat rbf C=10", PatMat(task.tau, C=10.0, kernel="rbf")),
+        ("SVC rbf C=1", SVC(class_weight="balanced")),
+    ):
+        found.append((name, task.scaled(estimator)))
     if not task.sparse:
         normal = QuantileTransformer(n_quantiles=100, output_distribution="normal")
         splines = SplineTransformer(5, knots="quantile")
@@ -85,8 +99,8 @@ def tried(task: Task) -> Iterator[Model]:
         ):
             one = task.scaled(make_pipeline(*steps))
             found.append((name, one))
-    for name, estimator in found:
-        yield Model(f"tried {name}", "tried", estimator, estimator)
+    for name, one in found:
+        yield Model(f"tried {name}", "tried", one, one)
 
 
 def file_of(folder: Path, name: str) -> Path:
@@ -104,7 +118,7 @@ def run(one: PickSet, seed: int, folder: Path, with_tried: bool) -> float:
     if not (folder / "labels.npz").exists():
         np.savez_compressed(folder / "labels.npz", y=y, y_list=y_list, fold=fold)
     task = task_of(X, len(y), seed)
-    models = [*pool(task), *(tried(task) if with_tried else ())]
+    models = [*pool(task), *rivals(task), *(tried(task) if with_tried else ())]
     start = time.process_time()
     for model in models:
         path = file_of(folder, model.name)
@@ -168,7 +182,7 @@ def main() -> None:
     with threadpool_limits(1):
         for seed in range(arguments.splits):
             for one in SETS:
-                if arguments.sets and one.name not in arguments.sets:
+                if seed >= one.splits or (arguments.sets and one.name not in arguments.sets):
                     continue
                 folder = arguments.store / one.name.replace(" ", "_") / str(seed)
                 try:

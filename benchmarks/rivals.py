@@ -237,7 +237,7 @@ def pairwise(n_rows: int, n_positive: int, summary: Summary) -> None:
     X, y = blobs(n_rows + 1000)
     kept = np.concatenate([np.flatnonzero(y)[:n_positive], np.flatnonzero(~y)])[:n_rows]
     X, y = X[kept], y[kept]
-    C = 10.0 / n_positive
+    C = 100.0 / n_positive
     print(f"\n{n_rows} rows, {n_positive} positive, gap {TOL:g}: CPU seconds")
     rivals: dict[str, Any] = {
         "InfinitePush l2": InfinitePush("l2", C=C, tol=TOL),

@@ -206,7 +206,6 @@ def test_default_models_all_take_part():
     assert families - boosting == {
         "combination",
         "logistic regression",
-        "PatMat",
         "extra trees",
         "random forest",
         "PatMat rbf",

@@ -102,7 +102,7 @@ def test_long_histories_race_on_a_sample(monkeypatch, grouped):
     assert seen[:5] == [120] * 5 if not grouped else sum(seen[:5]) == 600
     # The final fit sees every row.
     assert seen[5] == 300
-    assert "of 150 rows" in found.settings["cv"]
+    assert "of 150 rows; the final models learn from all 300" in found.settings["cv"]
     assert found.outlook.mass == 150
     assert found.n_history == 300
 

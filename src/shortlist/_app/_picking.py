@@ -35,7 +35,9 @@ class Request(Said):
     label: str | None = None
     outcome: str | None = None
     goal: str = "sum"
-    budget: int | float
+    budget: int | float | None = None
+    precision: float | None = None
+    confidence: float | None = None
     positive: str | None = None
     output: str | None = None
     report: str | None = None
@@ -113,7 +115,7 @@ def run_pick(request: Request) -> Shortlist:
         if not table.n_rows:
             raise TableError(f"{table.name} has a line of names and no rows.")
         check_columns(table, old, request)
-        if request.budget > table.n_rows:
+        if request.budget is not None and request.budget > table.n_rows:
             raise TableError(
                 f"k={request.budget} is more than the {table.n_rows:,} candidates; choose k of at "
                 f"most {table.n_rows}."
@@ -256,6 +258,7 @@ def _summary(job: Job, request: Request, clock: Clock) -> dict[str, Any]:
         "goal": result.settings["goal"],
         "expected_hits": None if result.expected_hits is None else vars(result.expected_hits),
         "expected_gain": vars(result.expected_gain),
+        "guarantee": None if result.guarantee is None else result.guarantee.to_dict(),
         "notes": result.notes,
         "windows": [vars(window) for window in result.windows],
         "comparison": result.comparison.to_frame().to_dict("records"),

@@ -290,7 +290,10 @@ def make_folds(
         text = f"{folds}-fold {'stratified' if history.groups is None else 'grouped, stratified'}"
         text += f" cross-validation, {repeats} times" if repeats > 1 else " cross-validation"
         if len(rows) < len(history):
-            text += f" of {len(rows):,} rows"
+            text += (
+                f" of {len(rows):,} rows; the final models learn from all {len(history):,}, so "
+                "that the list may be better than forecast"
+            )
     else:
         if repeats not in (None, 1):
             raise ValueError(

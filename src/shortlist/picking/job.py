@@ -120,10 +120,10 @@ def pick(
         are, missing ones too; for a frame with columns that are not numbers, skrub's
         ``TableVectorizer``. Linear and kernel models, and your own, then impute and scale.
     models : "auto", list of str or dict, default="auto"
-        Families to combine: "PatMat", "LightGBM" (where it is installed), "gradient
-        boosting" (where it is not), "extra trees", "random forest", "PatMat rbf", "SVC rbf",
-        "PatMat of sets" (for bits and counts), and "logistic regression" with other `C`;
-        or names and estimators of your own.
+        Families to combine: "LightGBM" (where it is installed), "gradient boosting" (where
+        it is not), "extra trees", "random forest", "PatMat rbf", "SVC rbf", "PatMat of sets"
+        (for bits and counts), and "logistic regression" with other `C`; "PatMat", the linear
+        one, only by name; or names and estimators of your own.
         The yardstick is always in; a model of your own called "logistic regression"
         takes its place. For numbers: "ridge" (the yardstick), "RankSVM", "LightGBM",
         "gradient boosting", "extra trees", "random forest", "RankSVM rbf", "SVR rbf",

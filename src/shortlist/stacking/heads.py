@@ -9,7 +9,7 @@ Three steps, none of which looks at the batch it scores, so that a row's score i
 
 Heads. ``"greedy"``: selection with replacement. Start from nothing; twenty times add the
 member that raises the average precision of the sum most, and go back to the best round; a
-member's weight is how often it was added. Done on five random parts of the rows, and
+member's weight is how often it was added. Done on twenty random parts of the rows, and
 averaged: what was taken by luck in one part is outvoted. ``"patmat"``: the convex problem of
 :class:`shortlist.PatMat` on the log odds, in coordinates that shrink towards their mean,
 
@@ -42,10 +42,10 @@ from ..top.estimators import PatMat
 HEADS = ("greedy", "patmat", "both", "mean")
 
 ROUNDS = 20
-BAGS = 5
+BAGS = 20
 PART = 0.6
 # More rows than these do not change which member is best.
-_BAG_ROWS = 20_000
+_BAG_ROWS = 10_000
 # Probabilities of 0 and 1 are finite log odds, and no two different ones tie.
 SOFT = 0.002
 # Log odds per standard deviation of a score that tells nothing.

@@ -22,6 +22,7 @@ from ..certificate import Certificate, Check, CollapsedWarning
 from ..rows.formulas import NamedKernel
 from ..rows.kernels import KernelFunction, KernelMatrix, kernel_function
 from ..rows.operators import as_rows
+from ..rows.positive import is_positive
 from ..rows.weighted import merge_duplicates
 from .kernel_problem import DualPoint, KernelSolution, KernelTopProblem
 from .problem import Solution, TopProblem
@@ -222,13 +223,16 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
             cache_bytes=int(self.cache_size * 1e6),
             seed=_seed(self.random_state),
         )
+        problem.indefinite = not is_positive(
+            problem.kernel, np.concatenate([data.positive, data.negative]), centred=True
+        )
         if self.warm_start:
             mark = self._fingerprint(data, terms[1])
             if mark == self._previous.get("_mark"):
                 problem.start = self._previous["_point"]
                 # A function may compute other entries than it did: only a point is reused.
-                if not callable(self.kernel):
-                    problem.cache = self._previous["_cache"]
+                if not callable(self.kernel) and self._previous["_cache"] is not None:
+                    problem.cache = self._previous["_cache"].of(problem.kernel)
             self._mark = mark
         return problem
 

@@ -124,10 +124,8 @@ def validate_multiclass(estimator: Any, X: Any, y: Any, sample_weight: Any) -> M
     X, y = validate_data(estimator, X, y, accept_sparse="csr", dtype=ROW_DTYPES)
     X = check_sparse(X)
     check_classification_targets(y)
-    weight = check_weight(sample_weight, X.shape[0])
+    weight = check_weight(sample_weight, X.shape[0], some=True)
     rows = np.flatnonzero(weight > 0.0)
-    if not len(rows):
-        raise ValueError("sample_weight is zero for every row: give some rows a positive weight.")
     classes, code = np.unique(y[rows], return_inverse=True)
     if len(classes) < 2:
         where = "y" if len(rows) == len(weight) else "y, where sample_weight is positive,"

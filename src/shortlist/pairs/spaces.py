@@ -192,7 +192,7 @@ class KernelSpace:
         self._scored: tuple[np.ndarray | None, np.ndarray] = None, np.empty(0)
         self.length = float(self._bounds[0].max())
         self._step = max(1, _BLOCK_BYTES // (8 * self.n_rows))
-        fits = 8.0 * self.n_rows * self.n_rows <= cache_size * 2.0**20
+        fits = 8.0 * self.n_rows * self.n_rows <= cache_size * 1e6
         self.matrix = np.concatenate([strip for _, strip in self._strips()]) if fits else None
         self.indefinite = not is_positive(kernel, centred=True)
         self.defect = self._rounded_away()

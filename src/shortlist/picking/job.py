@@ -15,10 +15,9 @@ import scipy
 import sklearn
 from scipy import sparse
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.utils import check_random_state
 
 from .. import __version__
-from .._checks import check_choice
+from .._checks import check_choice, check_seed
 from .._scores import positive_scores
 from ..certificate import Certificate
 from .clusters import NAME as CLUSTER
@@ -212,7 +211,7 @@ def pick(
     check_choice("effort", effort, EFFORTS)
     check_choice("goal", goal, tuple(GOALS))
     aim = GOALS[goal]
-    seed = _seed(random_state)
+    seed = check_seed(random_state)
     wish = check_wish(k, precision, guarantee, confidence)
     if wish is not None:
         refuse_beside(
@@ -337,14 +336,6 @@ def _features(X: Any, features: Any, models: Any) -> Any:
     if features is None:
         return default_features(X)
     return features if isinstance(models, Mapping) else make_pipeline(features, as_numbers())
-
-
-def _seed(random_state: Any) -> int:
-    """Return a seed that repeats the call when it is passed as `random_state`."""
-    if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool):
-        check_random_state(random_state)
-        return int(random_state)
-    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
 
 def _judged_by(aim: Goal, scoring: Any) -> str:

@@ -298,6 +298,7 @@ def money(store: Store) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--splits", type=int, default=0)
+    parser.add_argument("--first", type=int, default=0, help="number of the first split")
     parser.add_argument("--store", type=Path, default=STORE)
     parser.add_argument("--only", default="")
     parser.add_argument("--page", action="store_true")
@@ -305,7 +306,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     store = Store(arguments.store, ("case", "seed"))
     with threadpool_limits(1):
-        for seed in range(arguments.splits):
+        for seed in range(arguments.first, arguments.splits):
             for name in CASES:
                 if re.search(arguments.only, name) and not store.has(case=name, seed=seed):
                     try:

@@ -130,7 +130,7 @@ MUTANTS = [
     ),
     Mutant(
         "weights: equal rows merged",
-        "rows/duplicates.py",
+        "rows/weighted.py",
         "total = np.bincount(group, weights=weight[rows])",
         "total = np.bincount(group)",
         "tests/top/test_top.py tests/topk/test_topk_estimator.py",

@@ -1,9 +1,19 @@
 """scikit-learn's own checks, for every estimator, with no expected failures."""
 
+import pytest
+import sklearn
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from shortlist import RankSVM, TopPush, TransductiveTopK
 from shortlist.rivals import AATP, InfinitePush, MetricSVM, TransductiveSVM
+
+# In scikit-learn 1.6 the first two merge the classes by whatever row a shuffle puts first, and so
+# compare two problems; the last rounds a kernel matrix to integers, which is then no kernel.
+UNSOUND_IN_1_6 = (
+    "check_sample_weight_equivalence_on_dense_data",
+    "check_sample_weight_equivalence_on_sparse_data",
+    "check_estimators_dtypes",
+)
 
 
 @parametrize_with_checks(
@@ -27,4 +37,6 @@ from shortlist.rivals import AATP, InfinitePush, MetricSVM, TransductiveSVM
     ]
 )
 def test_estimator(estimator, check):
+    if sklearn.__version__.startswith("1.6.") and check.func.__name__ in UNSOUND_IN_1_6:
+        pytest.skip("unsound in scikit-learn 1.6, mended in 1.7")
     check(estimator)

@@ -70,3 +70,23 @@ def test_numbers_that_are_none_prove_nothing(value):
     one.accept(Proof("d", 1.0, 2.9, rounding=np.nan))
     solution, certificate = one.conclude()
     assert (solution, certificate.primal, certificate.dual) == ("c", 2.0, 1.0)
+
+
+def test_a_claim_without_a_proof_is_none():
+    one = monitor()
+    one.accept(Proof("model", 1.0, 0.5))
+    assert not one.check(1.0, 1.0, None)
+    _, certificate = one.conclude()
+    assert (certificate.status, certificate.dual) == ("stalled", 0.5)
+    with pytest.raises(CertificateError, match="without a model"):
+        monitor().conclude()
+
+
+def test_the_rounding_of_the_bound_is_reported():
+    """The model and the bound may come from different proofs."""
+    one = monitor()
+    one.accept(Proof("exact", 1.0, 0.0))
+    one.accept(Proof("other", 1.5, 1.0, rounding=0.2))
+    _, certificate = one.conclude()
+    assert (certificate.primal, certificate.dual) == (1.0, pytest.approx(0.8))
+    assert certificate.rounding == 0.2

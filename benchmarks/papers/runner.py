@@ -21,7 +21,7 @@ from shortlist.certificate import Certificate, Check, Trace
 
 RESULTS = Path(__file__).parents[1] / "results" / "papers"
 VERDICTS = Path(__file__).parent / "verdicts"
-RUNS = "raw/runs.csv"
+RUNS = "raw/runs.csv.gz"
 
 # One measurement of a cell: what it is, where on the axis it lies ("" if nowhere), its value.
 Record = tuple[str, float | str, float]

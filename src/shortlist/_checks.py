@@ -9,7 +9,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_array
+from sklearn.utils import check_array, check_random_state
 
 from ._positive import plain_positive
 from ._scores import label_index
@@ -109,6 +109,14 @@ def round_up(mass: float, whole: bool) -> float:
 def round_down(mass: float, whole: bool) -> float:
     """Round a share of the rows down to a count, when counts are whole numbers."""
     return float(math.floor(mass * (1 + ROUNDING))) if whole else mass * (1 + ROUNDING)
+
+
+def check_seed(random_state: Any) -> int:
+    """Return a seed that repeats a call when it is passed as `random_state`."""
+    if isinstance(random_state, Integral) and not isinstance(random_state, bool | np.bool_):
+        check_random_state(random_state)
+        return int(random_state)
+    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
 
 def list_length(k: int | float, total: float, whole: bool) -> float:

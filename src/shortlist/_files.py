@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
+from typing import Any, ClassVar
 
 PIPE = "-"
 
@@ -17,9 +20,10 @@ class Outputs:
     """Files that appear together, when all of them are complete.
 
     Every file is written under another name in its own folder and renamed at the end, in the
-    order given; a failure or an interrupt leaves neither a new nor a changed file. Should the
-    process be killed between two renames, the last file is still missing or old: name the one
-    last that others wait for. A replaced file keeps its rights, and a link its target.
+    order given; a failure or an interrupt leaves neither a new nor a changed file. Signals that
+    come while files are renamed wait until that is done. Should the process be killed between
+    two renames, the last file is still missing or old: name the one last that others wait for.
+    A replaced file keeps its rights, and a link its target.
 
     Parameters
     ----------
@@ -45,6 +49,9 @@ class Outputs:
     ...     before, open(path).read()
     (False, 'a,b')
     """
+
+    # Whether this process has published a set of files.
+    published: ClassVar[bool] = False
 
     def __init__(self, *paths: str, force: bool = False) -> None:
         self._force = force
@@ -74,9 +81,12 @@ class Outputs:
             raise PermissionError(f"the folder {folder} cannot be written to; choose another.")
 
     def __enter__(self) -> Outputs:
+        # Whatever happens between here and the end, the last thing is to tidy up.
+        atexit.register(self._discard)
         try:
-            for path in self._paths:
-                self._temporary[path] = self._reserve(path)
+            with _undisturbed():
+                for path in self._paths:
+                    self._temporary[path] = self._reserve(path)
         except BaseException:
             self._discard()
             raise
@@ -94,9 +104,13 @@ class Outputs:
     ) -> None:
         try:
             if kind is None:
-                self._publish()
+                self._pour()
+                with _undisturbed():
+                    self._publish()
         finally:
-            self._discard()
+            with _undisturbed():
+                self._discard()
+                atexit.unregister(self._discard)
 
     def _reserve(self, path: str) -> Path:
         target = self._targets.get(path)
@@ -109,12 +123,15 @@ class Outputs:
         os.close(handle)
         return Path(name)
 
-    def _publish(self) -> None:
+    def _pour(self) -> None:
+        """Write what goes to standard output, for as long as its reader takes."""
         if PIPE in self._temporary:
             with self._temporary[PIPE].open("rb") as content:
                 for piece in iter(lambda: content.read(1 << 20), b""):
                     sys.stdout.buffer.write(piece)
             sys.stdout.buffer.flush()
+
+    def _publish(self) -> None:
         # Under a lock, so that the files of two processes do not mix.
         with _locked({target.parent for target in self._targets.values()}):
             for path, target in self._targets.items():
@@ -133,6 +150,7 @@ class Outputs:
             for _, before in undo:
                 if before is not None:
                     before.unlink(missing_ok=True)
+        Outputs.published = True
 
     def _put(self, path: str, temporary: Path, target: Path) -> Path | None:
         """Move a file to its place; return where the one is that was there before."""
@@ -165,6 +183,30 @@ class Outputs:
         for temporary in self._temporary.values():
             with contextlib.suppress(FileNotFoundError):
                 temporary.unlink()
+
+
+@contextlib.contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Let requests to end wait until a few renames are done.
+
+    Handlers are exchanged rather than signals blocked: Python runs a handler in the main
+    thread also when another thread got the signal.
+    """
+    waiting: list[int] = []
+    before: dict[int, Any] = {}
+    try:
+        # Only the main thread may; elsewhere no handler runs.
+        with contextlib.suppress(ValueError):
+            for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+                number = getattr(signal, name, None)
+                if number is not None and callable(signal.getsignal(number)):
+                    before[number] = signal.signal(number, lambda number, _: waiting.append(number))
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if waiting:
+            before[waiting[0]](waiting[0], None)
 
 
 @contextlib.contextmanager

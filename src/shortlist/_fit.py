@@ -30,6 +30,7 @@ from ._checks import (
 )
 from ._solver import find_solver
 from .certificate import Certificate, Monitor
+from .rows.rounding import canonical
 from .rows.weighted import merge_duplicates
 
 ROW_DTYPES = (np.float64, np.float32)
@@ -86,20 +87,25 @@ class MulticlassData:
     n_passed: int
 
 
-def check_sparse(X: Any) -> None:
-    """Refuse a sparse matrix whose indices point outside it: nobody else looks."""
-    if sparse.issparse(X):
-        try:
-            _core.check_csr(X.indptr, X.indices, X.data, X.shape[1])
-        except ValueError as error:
-            names = str(error).replace("start", "indptr").replace("column", "indices")
-            raise ValueError(f"X is not a valid CSR matrix: {names}.") from None
+def check_sparse(X: Any) -> Any:
+    """Return the rows, a sparse matrix in canonical form.
+
+    One whose indices point outside it is refused: nobody else looks.
+    """
+    if not sparse.issparse(X):
+        return X
+    try:
+        _core.check_csr(X.indptr, X.indices, X.data, X.shape[1])
+    except ValueError as error:
+        names = str(error).replace("start", "indptr").replace("column", "indices")
+        raise ValueError(f"X is not a valid CSR matrix: {names}.") from None
+    return canonical(X)
 
 
 def validate_binary(estimator: Any, X: Any, y: Any, sample_weight: Any) -> BinaryData:
     """Check the training data of a two-class estimator."""
     X, y = validate_data(estimator, X, y, accept_sparse="csr", dtype=ROW_DTYPES)
-    check_sparse(X)
+    X = check_sparse(X)
     check_classification_targets(y)
     classes, code = np.unique(y, return_inverse=True)
     check_two_classes(estimator, classes, type_of_target(y, input_name="y"))
@@ -116,12 +122,10 @@ def validate_binary(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Binar
 def validate_multiclass(estimator: Any, X: Any, y: Any, sample_weight: Any) -> MulticlassData:
     """Check the training data of a multi-class estimator; rows of weight zero are gone."""
     X, y = validate_data(estimator, X, y, accept_sparse="csr", dtype=ROW_DTYPES)
-    check_sparse(X)
+    X = check_sparse(X)
     check_classification_targets(y)
-    weight = check_weight(sample_weight, X.shape[0])
+    weight = check_weight(sample_weight, X.shape[0], some=True)
     rows = np.flatnonzero(weight > 0.0)
-    if not len(rows):
-        raise ValueError("sample_weight is zero for every row: give some rows a positive weight.")
     classes, code = np.unique(y[rows], return_inverse=True)
     if len(classes) < 2:
         where = "y" if len(rows) == len(weight) else "y, where sample_weight is positive,"
@@ -165,13 +169,18 @@ def solve(
     # Compiled loops look at the clock themselves; the last proof is not cut short.
     _core.set_deadline(estimator.time_limit)
     try:
-        solution = solver.run(problem, monitor, **options)
+        solver.run(problem, monitor, **options)
     finally:
         _core.set_deadline(None)
-    if monitor.proof is not None or solution is None:
-        solution, certificate = monitor.conclude()
-    else:
-        certificate = monitor.certificate()  # a solver that does not prove yet
+    solution, certificate = monitor.conclude()
+    if getattr(problem, "indefinite", False):
+        warnings.warn(
+            f"kernel={estimator.kernel!r} is not positive semi-definite on these rows: there is "
+            "no bound, and the model may be far from the best. Choose other kernel parameters, "
+            "for sigmoid a smaller gamma or a larger coef0, or another kernel.",
+            ConvergenceWarning,
+            stacklevel=outside(),
+        )
     if certificate.status not in ("converged", "local"):
         warnings.warn(
             f"{type(estimator).__name__}(solver={solver.name!r}) ended with status "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, Self
 
 import numpy as np
@@ -17,23 +17,16 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from ._checks import list_length, positive_index
+from ._checks import check_k, check_rate, list_length, positive_index
 from ._cutoff import first_k, threshold_for_fpr, threshold_for_precision
 from ._positive import plain_positive
 from ._scores import positive_scores, take_rows
 
-_REAL = (int, float, np.integer, np.floating)
-
-# Cut-off: accepted types, condition, and how to say it.
-_WANTED: dict[str, tuple[tuple[type, ...], Callable[[Any], bool], str]] = {
-    "k": (
-        (int, np.integer),
-        lambda k: k >= 1,
-        "an integer of at least 1; for a share of the batch use fraction",
-    ),
-    "fraction": (_REAL, lambda share: 0 < share <= 1, "a number in (0, 1]"),
-    "fpr": (_REAL, lambda rate: 0 <= rate < 1, "a number in [0, 1)"),
-    "precision": (_REAL, lambda share: 0 < share <= 1, "a number in (0, 1]"),
+# Ends of the range of each rate that are left out.
+_RATES = {
+    "fraction": {"low_open": True},
+    "fpr": {"high_open": True},
+    "precision": {"low_open": True},
 }
 _RULES = {"fpr": threshold_for_fpr, "precision": threshold_for_precision}
 
@@ -337,7 +330,8 @@ class BudgetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _cut_off(self) -> tuple[str, Any]:
         """Name and value of the one cut-off that is set."""
-        given = {name: getattr(self, name) for name in _WANTED if getattr(self, name) is not None}
+        names = ("k", *_RATES)
+        given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
         if len(given) != 1:
             found = ", ".join(f"{n}={v!r}" for n, v in given.items()) or "none of them"
             raise ValueError(
@@ -345,9 +339,13 @@ class BudgetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 + ("Keep one and leave out the others." if given else "Give one, such as k=100.")
             )
         name, value = given.popitem()
-        types, holds, wanted = _WANTED[name]
-        if isinstance(value, bool | np.bool_) or not isinstance(value, types) or not holds(value):
-            raise ValueError(f"{name}={value!r} must be {wanted}.")
+        if name != "k":
+            check_rate(value, name, **_RATES[name])
+        elif not isinstance(check_k(value), int):
+            raise ValueError(
+                f"k={value!r} must be an integer of at least 1; for a share of the batch "
+                "use fraction."
+            )
         return name, value
 
     def _check_confidence(self, name: str) -> None:
@@ -356,10 +354,7 @@ class BudgetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 f"confidence={self.confidence!r} has no meaning with {name}, which fixes the "
                 "length of the list. Drop it, or cut by fpr or precision."
             )
-        if not (isinstance(self.confidence, _REAL) and 0 < self.confidence < 1):
-            raise ValueError(
-                f"confidence={self.confidence!r} must be a number between 0 and 1, such as 0.95."
-            )
+        check_rate(self.confidence, "confidence", low_open=True, high_open=True)
 
     def _check_target(self, y: Any) -> np.ndarray:
         kind = type_of_target(y, input_name="y")

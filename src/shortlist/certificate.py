@@ -114,7 +114,7 @@ class Certificate:
     passes : int
         Full passes over the training rows.
     rounding : float
-        Bound of the rounding errors in both values; `dual` is already lowered by it.
+        Bound of the rounding errors of `primal`, and of those that `dual` was lowered by.
     trace : Trace
         Every check on the way, as the solver saw it; the last one is proved.
 
@@ -241,7 +241,7 @@ class Monitor:
         self.reserve = 0.0
         self.status: Status | None = None
         self.proof: Proof | None = None
-        self._lower = -np.inf
+        self._lower, self._lower_rounding = -np.inf, 0.0
         self._prove: Prover | None = None
         self._checks: list[Check] = []
         self._start = time.perf_counter()
@@ -269,18 +269,18 @@ class Monitor:
             self.status = "time_limit"
         return self.status is not None
 
-    def check(self, primal: float, dual: float, prove: Prover | None = None) -> bool:
-        """Record one evaluation; return whether the solver should stop."""
+    def check(self, primal: float, dual: float, prove: Prover | None) -> bool:
+        """Record one evaluation; return whether the solver should stop.
+
+        Without a function that proves it, what was proved before is all that counts.
+        """
         self.primal = min(self.primal, float(primal))
         self.dual = max(self.dual, float(dual))
         self._prove = prove
         if 0.0 < self.dual - self.primal <= _ROUNDING * abs(self.primal):
             self.dual = self.primal
-        if self.relative_gap <= self.goal:
-            if prove is None:
-                self.status = "converged"  # a solver that does not prove yet
-            else:
-                self.settle()
+        if prove is not None and self.relative_gap <= self.goal:
+            self.settle()
         record = self._record()
         if self.callback is not None and self.callback(record) and self.status is None:
             self.status = "stopped"
@@ -307,8 +307,8 @@ class Monitor:
         if not np.isfinite(proof.primal) or np.isnan(proof.rounding):
             return
         lower = proof.dual - proof.rounding
-        if np.isfinite(lower):
-            self._lower = max(self._lower, lower)
+        if np.isfinite(lower) and lower > self._lower:
+            self._lower, self._lower_rounding = lower, proof.rounding
         if self.proof is None or proof.primal < self.proof.primal:
             self.proof = proof
         crossed = self._lower - self.proof.primal
@@ -336,13 +336,21 @@ class Monitor:
             raise CertificateError("The solver ended without a model that could be proved.")
         if self.proved_gap <= self.tol:
             self.status = "converged"
-        elif self.status in (None, "converged"):
+        elif self.status is None or self.status == "converged":
             self.status = "stalled"
         self.primal, self.dual = self.proof.primal, self._lower
         last = self._checks[-1] if self._checks else None
         if last is None or (last.primal, last.dual) != (self.primal, self.dual):
             self._record()
-        return self.proof.solution, self.certificate()
+        return self.proof.solution, Certificate(
+            primal=self.primal,
+            dual=self.dual,
+            status=self.status,
+            tol=self.tol,
+            passes=self.passes,
+            rounding=max(self.proof.rounding, self._lower_rounding),
+            trace=Trace(tuple(self._checks)),
+        )
 
     def _record(self) -> Check:
         record = Check(self.seconds, self.iteration, self.primal, self.dual)
@@ -356,18 +364,6 @@ class Monitor:
                 flush=True,
             )
         return record
-
-    def certificate(self) -> Certificate:
-        """Freeze what was recorded into a :class:`Certificate`."""
-        return Certificate(
-            primal=self.primal,
-            dual=self.dual,
-            status=self.status or "max_iter",
-            tol=self.tol,
-            passes=self.passes,
-            rounding=0.0 if self.proof is None else self.proof.rounding,
-            trace=Trace(tuple(self._checks)),
-        )
 
 
 def _relative(primal: float, dual: float) -> float:

@@ -9,7 +9,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import Pipeline
 
 from shortlist import PatMat, TopPush, TopStack
-from shortlist._app._columns import Columns, MissingCount
+from shortlist._app._columns import Columns, StrangeCount
 from shortlist._app._deciding import read_columns
 from shortlist._app._features import Features
 from shortlist._app._labels import find_leaks, read_labels
@@ -54,11 +54,27 @@ def test_candidates_of_other_spellings_become_missing(table):
     assert typed["number"].isna().all()
     assert typed["date"].isna().all()
     assert typed["year"].tolist() == pytest.approx((np.arange(120) + 0.5).tolist())
-    count = MissingCount(columns)
+    count = StrangeCount(columns, {})
     count.add(typed)
     told = list(count.warnings())
     assert len(told) == 2
-    assert "'number' is missing or not a number in 100%" in told[0]
+    assert "'number' is missing or not a number in 100 %" in told[0]
+
+
+def test_categories_that_the_history_has_not_are_told():
+    columns, typed = read_columns(pd.DataFrame({"paid": ["ja", "nein", ""] * 10}))
+    for cells, words in (
+        (
+            ["Ja", "ja", "JA", ""] * 10,
+            "in 50 % of the candidates that the history has not ('JA', 'Ja')",
+        ),
+        (["Ja", "ja", "nein", ""] * 10, None),
+    ):
+        count = StrangeCount(columns, Features(columns, typed).categories)
+        for start in (0, 20):
+            count.add(columns.apply(pd.DataFrame({"paid": cells[start : start + 20]})))
+        told = list(count.warnings())
+        assert told == [] if words is None else words in told[0]
 
 
 def test_features_are_finite_also_for_rows_without_values(table):

@@ -7,8 +7,10 @@ import zipfile
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import Pipeline
+from sklearn.svm import SVC
 
 from shortlist._app import _model_file
 from shortlist._app._deciding import read_columns
@@ -57,8 +59,10 @@ def test_what_was_saved_scores_alike(saved):
     np.testing.assert_array_equal(again, scores)
 
 
-@pytest.mark.parametrize("place", [10**6, 0])
-@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize(
+    ("side", "place"),
+    [("left", 10**6), ("left", 0), ("right", 10**6), ("right", 0), ("feature_idx", 10**6)],
+)
 def test_trees_that_point_outside_themselves(saved, side, place):
     path, _, _ = saved
 
@@ -77,6 +81,65 @@ def test_trees_that_point_outside_themselves(saved, side, place):
 
     tamper(path, change)
     with pytest.raises(ModelFileError, match="not a model file"):
+        load_model(path)
+
+
+def saved_again(saved, model):
+    """Save another model with the same features; return where, and their rows."""
+    path, rows, _ = saved
+    known = load_model(path)
+    made = known.features.make(known.columns.apply(rows)).to_numpy()
+    model.fit(made, np.arange(len(made)) % 2)
+    return SavedModel(
+        Pipeline([("model", model)]), known.columns, known.features, "y", "1", [], "other", {}
+    ), made
+
+
+def test_trees_that_ask_for_features_that_are_not_there(saved):
+    path, _, _ = saved
+    model, made = saved_again(saved, RandomForestClassifier(3, random_state=0))
+    save_model(model, path)
+    again = load_model(path).pipeline.predict_proba(made)
+    np.testing.assert_array_equal(again, model.pipeline.predict_proba(made))
+    # The forest takes narrower rows, as scikit-learn checks them, than its trees look at.
+    model.pipeline[-1].n_features_in_ = 2
+    save_model(model, path)
+    with pytest.raises(ModelFileError, match="not a model file"):
+        load_model(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("support_", lambda array: np.arange(10**6, dtype=np.int32)),
+        ("_dual_coef_", lambda array: array[:, :1].copy()),
+        ("dual_coef_", lambda array: array[:, :1].copy()),
+        ("_intercept_", lambda array: array[:0].copy()),
+        ("support_vectors_", lambda array: array[:, :1].copy()),
+        ("_n_support", lambda array: array + 10**6),
+        ("_n_support", lambda array: array + np.array([-99, 99])),
+        ("_sparse", lambda flag: True),
+    ],
+)
+def test_vectors_that_point_outside_themselves(saved, name, change):
+    path, _, _ = saved
+    model, made = saved_again(saved, SVC())
+    save_model(model, path)
+    again = load_model(path).pipeline.decision_function(made)
+    np.testing.assert_allclose(again, model.pipeline.decision_function(made))
+    machine = model.pipeline[-1]
+    machine.__dict__[name] = change(machine.__dict__[name])
+    save_model(model, path)
+    with pytest.raises(ModelFileError, match="not a model file"):
+        load_model(path)
+
+
+def test_other_parts_of_scikit_learn_are_refused(saved):
+    path, _, _ = saved
+    model, _ = saved_again(saved, GaussianNB())
+    with pytest.raises(ModelFileError, match=r"cannot be saved.*sklearn.naive_bayes.GaussianNB"):
+        save_model(model, path)
+    with pytest.raises(ModelFileError, match=r"names types.*sklearn.naive_bayes.GaussianNB"):
         load_model(path)
 
 
@@ -144,6 +207,9 @@ def test_older_formats_are_named(saved):
         (r"right_child=-?\d+", "right_child=0"),
         (r"split_feature=\d+", "split_feature=77"),
         (r"num_leaves=\d+", "num_leaves=3"),
+        (r"decision_type=\d+", "decision_type=3"),
+        (r"num_cat=0", "num_cat=1"),
+        (r"is_linear=0", "is_linear=1"),
     ],
 )
 def test_boosted_trees_that_point_outside_themselves(saved, before, after):

@@ -51,6 +51,19 @@ def test_amounts_come_back(amounts, convention, affixes, minus):
     assert [read_number(cell, decimal) for cell in cells] == [float(amount) for amount in amounts]
 
 
+@given(st.from_regex(r"-?[0-9]{1,5}([.,][0-9]{1,4}){0,2}", fullmatch=True))
+def test_short_cuts_read_as_the_long_way_does(cell):
+    """Of plain cells both readings are found without regular expressions."""
+    long_way = {decimal: read_number(f"{cell} €", decimal) for decimal in (POINT, COMMA)}
+    found = look_at_numbers([cell], [1])
+    both = [decimal for decimal, number in long_way.items() if number is not None]
+    assert found.readable == (1.0 if found.decimal in both else 0.0)
+    assert found.evidence == (len(both) == 1)
+    if long_way[POINT] is not None:
+        assert read_number(cell, POINT) == long_way[POINT]
+    assert found.certain == (len(both) < 2 or len(set(long_way.values())) == 1)
+
+
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_what_python_writes_comes_back(number):
     assert read_number(repr(number), POINT) == number

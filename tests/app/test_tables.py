@@ -2,6 +2,8 @@
 
 import csv
 import io
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -129,6 +131,66 @@ def test_of_two_processes_one_wins(tmp_path):
         second.__exit__(None, None, None)
     assert (tmp_path / "list.csv").read_text() == "first"
     assert [path.name for path in tmp_path.iterdir()] == ["list.csv"]
+
+
+SIGNALS = """
+import os, signal, sys
+from shortlist import _files
+from shortlist._app._group import _ends_cleanly, Stopped
+
+moment, number = sys.argv[1:]
+done = []
+
+def disturbed(name):
+    original = getattr(_files.os, name)
+
+    def call(*arguments):
+        done.append(name)
+        if len(done) == int(moment):
+            os.kill(os.getpid(), int(number))
+        return original(*arguments)
+
+    setattr(_files.os, name, call)
+
+for name in ("link", "replace", "close"):
+    disturbed(name)
+try:
+    with _ends_cleanly(), _files.Outputs("report", "model", "list", force=True) as outputs:
+        for path in ("report", "model", "list"):
+            outputs[path].write_text("new")
+except (Stopped, KeyboardInterrupt):
+    print("stopped", _files.Outputs.published)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.parametrize("number", [15, 2, 9])
+@pytest.mark.parametrize("old", [True, False])
+def test_a_signal_at_any_moment_leaves_all_or_none(tmp_path, number, old):
+    names = ("report", "model", "list")
+    # Three temporary files are closed, then come links and renames.
+    for moment in (1, 3, 4, 5, 6, 8):
+        folder = tmp_path / f"{moment}"
+        folder.mkdir()
+        for name in names if old else ():
+            (folder / name).write_text("old")
+        done = subprocess.run(
+            [sys.executable, "-c", SIGNALS, str(moment), str(number)],
+            cwd=folder, capture_output=True, text=True,
+        )  # fmt: skip
+        if not old and moment == 8:
+            # There are fewer steps where nothing is replaced.
+            assert done.stdout == ""
+            continue
+        found = {path.name: path.read_text() for path in folder.iterdir()}
+        if number == 9:
+            # Nobody can tidy up; but a new list is there only with its report and model.
+            assert found.get("list") != "new" or {found[name] for name in names} == {"new"}
+            continue
+        wanted = {"old"} if moment <= 3 else {"new"}
+        assert done.stdout == f"stopped {wanted == {'new'}}\n", done.stderr
+        assert set(found) == (set(names) if old or wanted == {"new"} else set())
+        assert set(found.values()) <= wanted
 
 
 @pytest.mark.parametrize("force", [False, True])

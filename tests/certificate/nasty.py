@@ -129,6 +129,7 @@ KINDS: dict[str, Callable[[Nasty, np.random.Generator], Nasty]] = {
     "weights": _weights,
     "far and weighted": _far_and_weighted,
 }
+SHIFT_FREE = ("linear", "rbf", "laplacian")
 STORAGES = ("dense", "csr", "memmap", "blocks", "dask")
 
 
@@ -170,6 +171,39 @@ def exact_rows(X: Any) -> np.ndarray:
     """
     X = np.asarray(X.todense() if sparse.issparse(X) else X).astype(np.longdouble)
     return X - (X.min(axis=0) + X.max(axis=0)) / 2
+
+
+def exact_kernel(name: str, X: np.ndarray, gamma: Any, degree: int, coef0: float) -> np.ndarray:
+    """Return the kernel matrix of the rows by its formula, in extended precision."""
+    X = exact_rows(X) if name in SHIFT_FREE else X.astype(np.longdouble)
+    gamma, coef0 = np.longdouble(gamma), np.longdouble(coef0)
+    n = len(X)
+    K = np.empty((n, n), dtype=np.longdouble)
+    for i in range(n):
+        difference = np.abs(X - X[i])
+        inner = (X * X[i]).sum(axis=1)
+        if name == "linear":
+            K[i] = inner
+        elif name == "rbf":
+            K[i] = np.exp(-gamma * (difference**2).sum(axis=1))
+        elif name == "laplacian":
+            K[i] = np.exp(-gamma * difference.sum(axis=1))
+        elif name == "poly":
+            K[i] = (gamma * inner + coef0) ** degree
+        elif name == "sigmoid":
+            K[i] = np.tanh(gamma * inner + coef0)
+        elif name == "chi2":
+            sums = X + X[i]
+            terms = np.divide(difference**2, sums, out=np.zeros_like(sums), where=sums > 0)
+            K[i] = np.exp(-gamma * terms.sum(axis=1))
+        elif name == "tanimoto":
+            below = (X * X).sum(axis=1) + inner[i] - inner
+            K[i] = np.divide(inner, below, out=np.ones_like(inner), where=below > 0)
+        else:
+            high = np.maximum(X, X[i]).sum(axis=1)
+            low = np.minimum(X, X[i]).sum(axis=1)
+            K[i] = np.divide(low, high, out=np.ones_like(low), where=high > 0)
+    return K
 
 
 def check_certificate(

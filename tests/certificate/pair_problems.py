@@ -11,7 +11,7 @@ from scipy import sparse
 from oracles.ranking import pairs
 from shortlist import RankSVM
 
-from .nasty import KINDS, Nasty, check_certificate, exact_rows, make
+from .nasty import KINDS, Nasty, check_certificate, exact_kernel, exact_rows, make
 from .random_problems import Case
 
 KERNELS = ("linear", "rbf", "laplacian", "poly", "precomputed")
@@ -28,27 +28,18 @@ def targets(data: Nasty, seed: int, grades: int) -> tuple[np.ndarray, np.ndarray
     return y, group
 
 
-def kernel_matrix(model: RankSVM, X: np.ndarray) -> np.ndarray:
-    """Kernel of all rows in extended precision, by its formula."""
-    gamma = np.longdouble(model.gamma)
-    rows = exact_rows(X)
-    if model.kernel == "linear":
-        return rows @ rows.T
-    if model.kernel == "poly":
-        rows = X.astype(np.longdouble)
-        return (gamma * (rows @ rows.T) + np.longdouble(model.coef0)) ** model.degree
-    difference = np.abs(rows[:, None, :] - rows[None, :, :])
-    power = {"rbf": 2, "laplacian": 1}[model.kernel]
-    return np.exp(-gamma * (difference**power).sum(axis=2))
-
-
 def spread(X: np.ndarray) -> float:
     """Variance of all entries around the means of their columns; one where they are equal."""
     return float(np.var(exact_rows(X))) or 1.0
 
 
-def objective(model: RankSVM, data: Nasty, y: np.ndarray, group: np.ndarray) -> Any:
-    """Return a function of a model (weights, or a coefficient per row): its objective."""
+def objective(
+    model: RankSVM, data: Nasty, y: np.ndarray, group: np.ndarray, K: np.ndarray | None = None
+) -> Any:
+    """Return a function of a model (weights, or a coefficient per row): its objective.
+
+    `K` is the kernel matrix, where it is at hand.
+    """
     weight = data.full_weight
     listed = np.array([(i, j) for i, j in pairs(y, group) if weight[i] * weight[j] > 0.0])
     upper, lower = listed.T
@@ -60,10 +51,13 @@ def objective(model: RankSVM, data: Nasty, y: np.ndarray, group: np.ndarray) -> 
     linear = model.kernel == "linear"
     if linear:
         features = exact_rows(data.X)
+    elif K is not None:
+        features = K
     elif model.kernel == "precomputed":
         features = data.X.astype(np.longdouble)
     else:
-        features = kernel_matrix(model, data.X)
+        options = (model.gamma, model.degree, model.coef0)
+        features = exact_kernel(model.kernel, data.X, *options)
 
     def value(u: np.ndarray) -> float:
         u = u.astype(np.longdouble)

@@ -11,11 +11,10 @@ from scipy import sparse
 from shortlist import PatMat, TopPush
 from shortlist._checks import top_count
 
-from .nasty import KINDS, Nasty, check_certificate, exact_rows, make
+from .nasty import KINDS, SHIFT_FREE, Nasty, check_certificate, exact_kernel, make
 from .random_problems import Case
 from .top_problems import hinge_power, objective, surrogate, top_mean
 
-SHIFT_FREE = ("linear", "rbf", "laplacian")
 KERNELS = (*SHIFT_FREE, "poly", "chi2", "tanimoto", "minmax")
 # Kernels of which counts or shares are asked.
 _NON_NEGATIVE = ("chi2", "minmax")
@@ -33,36 +32,9 @@ def gamma_of(model: Any, data: Nasty) -> Any:
     return 1 / (X.shape[1] * variance) if variance > 0 else np.longdouble(1)
 
 
-def exact_kernel(model: Any, data: Nasty) -> np.ndarray:
+def matrix(model: Any, data: Nasty) -> np.ndarray:
     """Return the kernel matrix of the rows in extended precision."""
-    name = model.kernel
-    X = exact_rows(data.X) if name in SHIFT_FREE else data.X.astype(np.longdouble)
-    gamma = gamma_of(model, data)
-    n = len(X)
-    K = np.empty((n, n), dtype=np.longdouble)
-    for i in range(n):
-        difference = np.abs(X - X[i])
-        inner = (X * X[i]).sum(axis=1)
-        if name == "linear":
-            K[i] = inner
-        elif name == "rbf":
-            K[i] = np.exp(-gamma * (difference**2).sum(axis=1))
-        elif name == "laplacian":
-            K[i] = np.exp(-gamma * difference.sum(axis=1))
-        elif name == "poly":
-            K[i] = (gamma * inner + np.longdouble(model.coef0)) ** model.degree
-        elif name == "chi2":
-            sums = X + X[i]
-            terms = np.divide(difference**2, sums, out=np.zeros_like(sums), where=sums > 0)
-            K[i] = np.exp(-gamma * terms.sum(axis=1))
-        elif name == "tanimoto":
-            below = (X * X).sum(axis=1) + inner[i] - inner
-            K[i] = np.divide(inner, below, out=np.ones_like(inner), where=below > 0)
-        else:
-            high = np.maximum(X, X[i]).sum(axis=1)
-            low = np.minimum(X, X[i]).sum(axis=1)
-            K[i] = np.divide(low, high, out=np.ones_like(low), where=high > 0)
-    return K
+    return exact_kernel(model.kernel, data.X, gamma_of(model, data), model.degree, model.coef0)
 
 
 def coefficients(model: Any, n_rows: int) -> np.ndarray:
@@ -87,7 +59,9 @@ def kernel_objective(model: Any, data: Nasty, K: np.ndarray, c: np.ndarray | Non
         mass = model.tau * float(data.full_weight[ranked].sum())
         t = surrogate(scores[ranked], weight[ranked], mass, model.theta, hinge_power(model.loss))
     violation = np.maximum(1 + t - scores[positive], 0) ** hinge_power(model.loss)
-    return float(c @ scores / 2 + model.C * (weight[positive] * violation).sum())
+    # Of a kernel that is not positive a negative square counts as zero.
+    square = max(c @ scores, np.longdouble(0))
+    return float(square / 2 + model.C * (weight[positive] * violation).sum())
 
 
 def best_kernel_model(model: Any, data: Nasty, K: np.ndarray) -> float:
@@ -105,7 +79,7 @@ def best_kernel_model(model: Any, data: Nasty, K: np.ndarray) -> float:
 
 def check_kernel(model: Any, data: Nasty) -> None:
     """Raise an AssertionError where the certificate of a fitted model is false."""
-    K = exact_kernel(model, data)
+    K = matrix(model, data)
     # A linear model is its `coef_`; its coefficients would need the rows' centre.
     linear = model.kernel == "linear"
     value = objective(model, data) if linear else kernel_objective(model, data, K)
@@ -140,7 +114,7 @@ def random_problem(rng: np.random.Generator) -> Case:
     }
     if rng.random() < 0.5:
         model: Any = TopPush(k=[1, 2, 5, 0.1, 0.5][rng.integers(5)], **options)
-        if kind == "one negative":
+        if model.k > data.full_weight[data.y == 0].sum():
             model.k = 1
     else:
         model = PatMat(

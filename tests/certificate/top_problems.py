@@ -118,7 +118,7 @@ def random_problem(rng: np.random.Generator) -> Case:
     data = data.cast(rng.choice([np.float32, np.float64]))
     storage = str(rng.choice(["dense", "csr", "memmap", "blocks"]))
     model = random_estimator(rng)
-    if kind == "one negative" and getattr(model, "k", 1) > 1:
+    if getattr(model, "k", 1) > data.full_weight[data.y == 0].sum():
         model.k = 1
     if model.solver == "accelerated" and storage == "blocks":
         storage = "dense"

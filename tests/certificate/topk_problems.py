@@ -9,7 +9,7 @@ import numpy as np
 
 from shortlist import TopKSVC
 
-from .nasty import KINDS, Nasty, check_certificate, make, stored
+from .nasty import KINDS, Nasty, check_certificate, exact_kernel, make, stored
 from .random_problems import Case
 
 SOLVERS = ("proximal_newton", "block", "block_fw", "fw", "away", "pairwise")
@@ -36,8 +36,11 @@ def losses(scores: np.ndarray, y: np.ndarray, rho: np.ndarray) -> np.ndarray:
     return np.maximum(a @ rho[: a.shape[1]], 0.0)
 
 
-def objective(model: TopKSVC, data: Nasty) -> float:
-    """Recompute the objective from public attributes alone, in extended precision."""
+def objective(model: TopKSVC, data: Nasty, K: np.ndarray | None = None) -> float:
+    """Recompute the objective from public attributes alone, in extended precision.
+
+    `K` is the kernel matrix, where that is not Gaussian.
+    """
     code = np.searchsorted(model.classes_, data.y)
     used = data.full_weight > 0.0
     if model.kernel == "linear":
@@ -47,12 +50,11 @@ def objective(model: TopKSVC, data: Nasty) -> float:
         square = (W * W).sum() + (b * b).sum()
     else:
         coef = model.dual_coef_.toarray().astype(np.longdouble)
-        rows = data.X.astype(np.longdouble)
-        rows = rows - rows[:1]
-        difference = rows[:, None] - rows[model.support_][None]
-        K = np.exp(-model.gamma * (difference**2).sum(axis=2)) + model.fit_intercept
-        scores = K @ coef.T
-        square = (coef * scores[model.support_].T).sum()
+        if K is None:
+            K = exact_kernel("rbf", data.X, model.gamma, 0, 0.0)
+        scores = (K[:, model.support_] + model.fit_intercept) @ coef.T
+        # Of a kernel that is not positive a negative square counts as zero.
+        square = max((coef * scores[model.support_].T).sum(), np.longdouble(0))
     if len(model.classes_) == 2:
         scores = scores @ np.array([[-0.5, 0.5]])
         square = square / 2

@@ -17,17 +17,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from shortlist import display
-from shortlist.certificate import Monitor
+from shortlist.certificate import Certificate, Check, Trace
 from shortlist.display._inputs import model_name
 from shortlist.display._style import BLUE, COLORS, MARKERS, ORANGE, spread_marks
 
 
 def certificate():
-    monitor = Monitor(tol=1e-3, max_iter=100)
-    for step in range(20):
-        monitor.iteration = step
-        monitor.check(1 + 0.5**step, 1 - 0.5**step)
-    return monitor.certificate()
+    checks = [Check(0.1 * step, step, 1 + 0.5**step, 1 - 0.5**step) for step in range(20)]
+    last = checks[-1]
+    return Certificate(last.primal, last.dual, "converged", tol=1e-3, trace=Trace(tuple(checks)))
 
 
 def data():

@@ -57,12 +57,14 @@ def is_result(found: Any) -> bool:
 
 
 def members(name: str) -> list[str]:
-    """Return the name and its public methods that are written here."""
+    """Return the name and its public methods that are explained here, not in a class above it."""
     found = find(name)
     names = [f"shortlist.{name}"]
     if inspect.isclass(found):
+        above = [find(each) for each in listed() if each.startswith(name.rpartition(".")[0])]
+        explained = {m for each in above if each in found.__mro__[1:] for m in vars(each)}
         for method, value in vars(found).items():
-            if not method.startswith("_") and inspect.isfunction(value):
+            if inspect.isfunction(value) and not method.startswith("_") and method not in explained:
                 names.append(f"{names[0]}.{method}")
     return names
 

@@ -16,6 +16,7 @@ from sklearn.ensemble import (
 )
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.frozen import FrozenEstimator
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, scale
@@ -32,6 +33,7 @@ from shortlist import (
     pick,
 )
 from shortlist._scores import positive_scores
+from shortlist.datasets import load_credit
 from shortlist.picking.models import FAMILIES, Task, default_features
 
 onnxruntime = pytest.importorskip("onnxruntime")
@@ -138,11 +140,30 @@ def test_other_settings(tumours, model):
         check(fitted(model, X[:200], y[:200]), X, tolerance=tolerance)
 
 
-@pytest.mark.parametrize("model", [TopPush(0.05, kernel="rbf"), PatMat(kernel="laplacian")])
+@pytest.mark.parametrize(
+    "model",
+    [
+        TopPush(0.05, kernel="rbf"),
+        PatMat(kernel="laplacian"),
+        RankSVM(C=1e-3, kernel="poly"),
+        TransductiveTopK(k=0.1),
+        BudgetClassifier(PatMat(kernel="sigmoid", tol=1e-2), fpr=0.1, cv=0.3, random_state=0),
+    ],
+    ids=lambda m: type(m).__name__,
+)
 def test_ten_thousand_rows(tumours, model):
     X, y = tumours
     made = fitted(model, X[:100], y[:100])
     many = np.random.default_rng(0).normal(size=(10_000, X.shape[1]))
+    for tolerance in (DOUBLE, SINGLE):
+        check(made, many, tolerance=tolerance)
+
+
+def test_ten_thousand_rows_of_many_classes():
+    X, y = load_iris(return_X_y=True)
+    made = fitted(TopKSVC(k=2, kernel="rbf"), X, y, tol=1e-2)
+    many = X[np.random.default_rng(0).integers(len(X), size=10_000)]
+    many += np.random.default_rng(1).normal(scale=0.1, size=many.shape)
     for tolerance in (DOUBLE, SINGLE):
         check(made, many, tolerance=tolerance)
 
@@ -234,8 +255,68 @@ def test_what_pick_returns(tumours):
     X, y = tumours[0].copy(), tumours[1]
     X[::7, 3] = np.nan
     found = pick(X[:200], y[:200], X[200:], k=20, effort="quick")
-    check(found.model, X, wide=True)
-    check(found.model, X, wide=True, tolerance=SINGLE)
+    rng = np.random.default_rng(0)
+    many = X[rng.integers(len(X), size=10_000)] + 0.1 * rng.normal(size=(10_000, X.shape[1]))
+    check(found.model, many, wide=True)
+    check(found.model, many, wide=True, tolerance=SINGLE)
+
+
+def as_inputs(session, rows):
+    """One column of a table for each input: missing text is empty, dates are seconds."""
+    inputs = {}
+    for each in session.get_inputs():
+        column = rows[each.name]
+        if "string" in each.type:
+            values = column.astype(object).where(column.notna(), "").to_numpy(object)
+        elif column.dtype.kind == "M":
+            values = column.to_numpy().astype("datetime64[s]").astype(float)
+            values[column.isna()] = np.nan
+        else:
+            values = column.to_numpy("float32" if "(float)" in each.type else "float64")
+        inputs[each.name] = values[:, None]
+    return inputs
+
+
+def test_what_pick_returns_of_a_table():
+    """Text, dates, numbers as text, gaps; skrub has its features in single precision."""
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("skrub")
+    X, y = load_credit()
+    rng = np.random.default_rng(0)
+    X["asked"] = pd.to_datetime(rng.integers(-(10**9), 2 * 10**9, len(X)), unit="s")
+    X.loc[::13, "asked"] = pd.NaT
+    X["empty"] = pd.Series([None] * len(X), dtype=object)
+    X["kind"] = pd.Categorical(rng.choice(["p", "q", "r"], len(X)))
+    found = pick(X[:200], y[:200], X[200:230], k=5, effort="quick", repeats=1)
+    X.loc[5, X.columns[0]] = "never seen before"
+    wanted = found.model.decision_function(X)
+    margin = SINGLE * np.abs(wanted).max()
+    many = rng.integers(len(X), size=10_000)
+    for dtype in ("float64", "float32"):
+        written = to_onnx(found.model, dtype=dtype)
+        session = onnxruntime.InferenceSession(written.SerializeToString())
+        assert "empty" not in [each.name for each in session.get_inputs()]
+        for rows in (many, [0]):
+            inputs = as_inputs(session, X.iloc[rows])
+            label, scores = session.run(["label", "scores"], inputs)
+            np.testing.assert_allclose(scores, wanted[rows], rtol=SINGLE, atol=margin)
+            sure = clear(wanted[rows], margin)
+            np.testing.assert_array_equal(label[sure], found.model.predict(X)[rows][sure])
+
+
+def test_names_the_column_of_a_table_that_it_cannot_write():
+    pd = pytest.importorskip("pandas")
+    skrub = pytest.importorskip("skrub")
+    rows = pd.DataFrame({"note": [f"text number {i}" for i in range(60)], "x": np.arange(60.0)})
+    rows["abroad"] = pd.date_range("2020-01-01", periods=60, tz="Europe/Paris")
+    y = np.arange(60) % 2
+    for column, why in (("note", "StringEncoder"), ("abroad", "Europe/Paris")):
+        made = make_pipeline(skrub.TableVectorizer(), SimpleImputer(), LogisticRegression())
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            made.fit(rows[["x", column]], y)
+        with pytest.raises(NotConvertible, match=rf"'{column}'.*{why}"):
+            to_onnx(made)
 
 
 @pytest.mark.parametrize("pos_label", [None, 0])

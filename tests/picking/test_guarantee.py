@@ -42,6 +42,16 @@ def test_the_list_is_the_first_rows_by_score(found, job):
     assert "on average over such lists at least 80% are hits" in found.verdict
 
 
+def test_the_picture_says_how_many(found):
+    pytest.importorskip("matplotlib").use("Agg")
+    ax = found.plot()
+    marked = {text.get_text() for text in ax.texts}
+    assert "80%" in marked
+    line = found.forecast.next_precision
+    assert (np.diff(line) <= 1e-12).all()
+    assert np.isclose(line @ np.diff(found.forecast.budgets, prepend=0), found.forecast.hits[-1])
+
+
 def test_nothing_learns_from_what_was_set_aside(found, job):
     y = job[1]
     assert found.n_history + found.guarantee.n_aside == len(y)

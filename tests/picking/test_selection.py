@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import Bounds, LinearConstraint, milp
 
 from shortlist.picking.selection import InfeasibleError, Limit, Rule, select
 
@@ -70,6 +71,54 @@ def test_no_list_is_better(problem):
     assert keeps(found, rule)
     assert (len(found) if rule.fill else 0, round(float(gain[found].sum()), 9)) == best
     assert (np.diff(gain[found]) <= 0).all()
+
+
+def programme(gain, rule):
+    """The same question as one plain integer programme over all rows, for longer lists."""
+    n = len(gain)
+    rows, low, high = [np.ones(n)], [-np.inf], [rule.k]
+    for e in np.unique(rule.entity) if rule.entity is not None else ():
+        rows.append((rule.entity == e).astype(float))
+        low.append(-np.inf)
+        high.append(1)
+    for limit in rule.limits:
+        for g in range(len(limit.labels)):
+            rows.append((limit.group == g).astype(float))
+            low.append(limit.least[g])
+            high.append(limit.most[g])
+    solved = milp(
+        -gain,
+        constraints=LinearConstraint(np.array(rows), low, high),
+        integrality=np.ones(n),
+        bounds=Bounds(0, 1),
+        options={"mip_rel_gap": 0.0},
+    )
+    return None if solved.x is None else -solved.fun
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_value_and_limits_against_an_integer_programme(seed):
+    """Gains p v - c of 60 rows, up to three groupings, entities that lie in several groups."""
+    rng = np.random.default_rng(seed)
+    n, k = 60, int(rng.integers(1, 25))
+    gain = rng.random(n) * rng.lognormal(3, 1, n) - rng.choice([0.0, 10.0])
+    entity = rng.integers(0, 40, n) if seed % 2 else None
+    limits = []
+    for number in range(seed % 4):
+        groups = int(rng.integers(2, 6))
+        least = rng.integers(0, 2, groups).astype(float)
+        most = least + rng.choice([0, 1, 3, np.inf], groups)
+        group = rng.integers(0, groups, n)
+        limits.append(Limit(f"g{number}", group, list(range(groups)), least, most))
+    rule = Rule(k, entity, tuple(limits), fill=False)
+    best = programme(gain, rule)
+    if best is None:
+        with pytest.raises(InfeasibleError, match=r"g\d="):
+            select(gain, rule)
+        return
+    found = select(gain, rule)
+    assert keeps(found, rule)
+    assert gain[found].sum() == pytest.approx(best, rel=1e-9, abs=1e-6)
 
 
 def test_rows_without_gain_do_not_fill_the_list():

@@ -2,6 +2,7 @@
 
 import math
 import tracemalloc
+import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise
 
 from kernel_data import random_data
@@ -124,11 +126,12 @@ def test_gamma_scale_is_that_of_scikit_learn(sparse_rows):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((30, 4)) * (rng.random((30, 4)) < 0.5)
     weight = rng.integers(0, 3, 30).astype(float)
-    for offset in (0.0, 1e8):
+    X = np.round(8.0 * X) / 8.0  # moved without rounding
+    for offset in (0.0, 1e8, 1e12):
         rows = sparse.csr_array(X + offset) if sparse_rows else X + offset
         found = kernel_function("rbf", rows, weight=weight).parameters["gamma"]
         repeated = np.repeat(X, weight.astype(int), axis=0)
-        assert found == pytest.approx(1.0 / (4 * repeated.var()), rel=1e-7)
+        assert found == pytest.approx(1.0 / (4 * repeated.var()), rel=1e-13)
     constant = np.full((7, 3), 0.1)
     assert kernel_function("rbf", constant).parameters["gamma"] == 1.0
 
@@ -144,10 +147,12 @@ def test_every_kernel_fits_and_scores(name):
     if name == "callable":
         options["kernel"] = pairwise.rbf_kernel
     if name == "sigmoid":
-        # Not a positive semi-definite kernel in general; it nearly is for small gamma.
+        # Not a positive semi-definite kernel, if nearly for small gamma: no bound is claimed.
         options.update(gamma=1e-3, coef0=0.1)
-    model = TopPush(0.2, tol=1e-3, **options).fit(rows, y)
-    assert model.certificate_.status == "converged"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = TopPush(0.2, tol=1e-3, **options).fit(rows, y)
+    assert model.certificate_.status == ("local" if name == "sigmoid" else "converged")
     scores = model.decision_function(rows)
     negatives = np.sort(scores[~y])[::-1]
     assert negatives[: int(np.ceil(0.2 * len(negatives)))].mean() == pytest.approx(0.0, abs=1e-6)

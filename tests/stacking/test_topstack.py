@@ -83,6 +83,11 @@ def test_labels_and_the_other_class():
         fitted.decision_function(NEW), -plain.decision_function(NEW), atol=1e-6
     )
     np.testing.assert_array_equal(fitted.predict(NEW) == "bad", plain.predict(NEW))
+    with pytest.warns(UserWarning, match="'good' is pushed to the top"):
+        stack().fit(X, text)
+    # "Yes" sorts before "no", and is looked for all the same.
+    fitted = stack().fit(X, np.where(Y, "Yes", "no"))
+    np.testing.assert_allclose(fitted.log_odds(NEW), plain.log_odds(NEW), atol=1e-6)
 
 
 def test_storage_seed_and_jobs_do_not_change_it():

@@ -7,7 +7,8 @@ applied to the candidates as they are: a value that does not fit counts as missi
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,14 +16,14 @@ import numpy as np
 import pandas as pd
 
 from .._positive import spelling
-from ._cells import is_blank
+from ._cells import is_blank, printable
 from ._dates import DAY_FIRST, read_date
 from ._numbers import POINT, read_number
 
 NUMBER, DATE, CATEGORY, TEXT = "number", "date", "category", "text"
 ABSENT = "(missing)"
 
-# A share of missing values this much higher than in the history is worth a warning.
+# A share of missing or new values this much higher than in the history is worth a warning.
 _MORE_MISSING = 0.3
 
 
@@ -191,18 +192,22 @@ def native_floats(cells: pd.Series, kind: str) -> np.ndarray | None:
     return None
 
 
-class MissingCount:
-    """Missing values of the candidates' columns, counted block by block.
+class StrangeCount:
+    """Missing and new values of the candidates' columns, counted block by block.
 
     Parameters
     ----------
     columns : Columns
         How they are read, with the shares of missing values of the history.
+    categories : mapping
+        Values that the history has, for columns that are categories.
     """
 
-    def __init__(self, columns: Columns) -> None:
+    def __init__(self, columns: Columns, categories: Mapping[str, Sequence[str]]) -> None:
         self._columns = columns
         self._missing = dict.fromkeys(columns.names, 0)
+        self._known = {name: {*values, ABSENT} for name, values in categories.items()}
+        self._new: dict[str, Counter[str]] = {name: Counter() for name in categories}
         self._rows = 0
 
     def add(self, typed: pd.DataFrame) -> pd.DataFrame:
@@ -211,17 +216,35 @@ class MissingCount:
             cells = typed[column.name].to_numpy()
             gaps = np.isnan(cells) if column.kind in (NUMBER, DATE) else cells == ABSENT
             self._missing[column.name] += int(gaps.sum())
+            if column.name in self._new:
+                met = Counter(cells.tolist())
+                for value in met.keys() - self._known[column.name]:
+                    self._new[column.name][value] += met[value]
         self._rows += len(typed)
         return typed
 
     def warnings(self) -> Iterable[str]:
-        """Columns that are missing, or cannot be read, far more often than in the history."""
+        """Yield what is missing, unreadable or new far more often than in the history."""
         for column in self._columns.used:
             share = self._missing[column.name] / max(self._rows, 1)
             if share - column.absent > _MORE_MISSING:
                 kind = {NUMBER: "a number", DATE: "a date"}.get(column.kind, "text")
                 yield (
-                    f"column {column.name!r} is missing or not {kind} in {share:.0%} of the "
-                    f"candidates, {column.absent:.0%} of the history: check that both files mean "
-                    "the same."
+                    f"column {column.name!r} is missing or not {kind} in {percent(share)} of the "
+                    f"candidates, {percent(column.absent)} of the history: check that both files "
+                    "mean the same."
                 )
+        for name, new in self._new.items():
+            share = new.total() / max(self._rows, 1)
+            if share > _MORE_MISSING:
+                first = sorted(new, key=lambda value: (-new[value], value))[:3]
+                shown = ", ".join(repr(printable(value, 24)) for value in first)
+                yield (
+                    f"column {name!r} holds values in {percent(share)} of the candidates that the "
+                    f"history has not ({shown}): check that both files mean the same."
+                )
+
+
+def percent(share: float) -> str:
+    """Write a share."""
+    return f"{100 * share:.0f} %"

@@ -22,6 +22,7 @@ from ._columns import (
     Columns,
     different,
     native_floats,
+    percent,
     read_all,
 )
 from ._dates import DAY_FIRST, MONTH_FIRST, find_date_sentinel, look_at_dates, since_1970
@@ -247,15 +248,14 @@ class _Look:
             return []
         if numbers.readable >= _ALMOST:
             return [
-                f"{_percent(numbers.readable)} are numbers, {_percent(_READABLE)} would be read "
+                f"{percent(numbers.readable)} are numbers, {percent(_READABLE)} would be read "
                 f"so; --type {_shell(self.name)}=number takes the others for missing"
             ]
         return []
 
     def _as_number(self, reading: str | None, prefer: str | None, asked: bool) -> Column:
         if self.native == NUMBER or self.numbers is None:
-            notes = [*self._sentinel(None), *self._moments(None)]
-            return self._column(NUMBER, None, "number", notes)
+            return self._column(NUMBER, None, "number", self._odd_numbers(None))
         if self.clock and reading is None:
             return self._column(NUMBER, CLOCK, "time of day or duration, in seconds", [])
         found = self.numbers
@@ -283,14 +283,13 @@ class _Look:
             words.append("divided by 100")
         if 0.0 < found.percent < _READABLE:
             notes.append(
-                f"{_percent(found.percent)} of the cells have a % sign and are divided by 100, "
+                f"{percent(found.percent)} of the cells have a % sign and are divided by 100, "
                 "the others are not"
             )
         if found.brackets:
             words.append("brackets mean minus")
         reading += found.unit
-        notes += [*self._sentinel(reading), *self._moments(reading)]
-        return self._column(NUMBER, reading, ", ".join(words), notes)
+        return self._column(NUMBER, reading, ", ".join(words), notes + self._odd_numbers(reading))
 
     def _unclear(self) -> Any:
         unit = "" if self.numbers is None else self.numbers.unit
@@ -299,11 +298,19 @@ class _Look:
             if read_number(value, POINT + unit) != read_number(value, COMMA + unit)
         )  # fmt: skip
 
-    def _sentinel(self, reading: str | None) -> list[str]:
-        found = find_sentinel(*self._counted(NUMBER, reading))
-        if found is None:
-            return []
-        return [f"{found[0]:g} stands {found[1]:,} times, apart from all others: missing values?"]
+    def _odd_numbers(self, reading: str | None) -> list[str]:
+        """Say where a number may mean a missing one, or all may be moments: the user knows."""
+        values, counts = self._counted(NUMBER, reading)
+        notes = []
+        found = find_sentinel(values, counts)
+        if found is not None:
+            notes.append(
+                f"{found[0]:g} stands {found[1]:,} times, apart from all others: missing values?"
+            )
+        layout = since_1970(values) if len(values) > _FEW else None
+        if layout is not None:
+            notes.append(f"may be {layout}; --type {_shell(self.name)}=date if so")
+        return notes
 
     def _counted(self, kind: str, reading: str | None) -> tuple[list[float], list[int]]:
         """Different numbers, increasing, and how often each occurs.
@@ -315,14 +322,6 @@ class _Look:
         values, place = np.unique(numbers[known], return_inverse=True)
         counts = np.bincount(place, np.asarray(self.counts)[known], minlength=len(values))
         return values.tolist(), counts.astype(int).tolist()
-
-    def _moments(self, reading: str | None) -> list[str]:
-        """Say where numbers may be moments, which only the user knows."""
-        values, _ = self._counted(NUMBER, reading)
-        layout = since_1970(values) if len(values) > _FEW else None
-        if layout is None:
-            return []
-        return [f"may be {layout}; --type {_shell(self.name)}=date if so"]
 
     def _as_date(self, reading: str | None, prefer: str | None, asked: bool) -> Column:
         if self.native == DATE or (self.numbers is None and not asked):
@@ -377,10 +376,6 @@ class _Look:
 
 def _shown(number: float | None) -> str:
     return "nothing" if number is None else f"{number:.10g}"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
 
 
 def _shell(name: str) -> str:

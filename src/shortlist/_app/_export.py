@@ -14,7 +14,9 @@ from . import _options
 @click.argument("model")
 @click.option("-o", "--output", required=True, metavar="FILE", help="The ONNX file, .onnx.")
 @click.option(
-    "--single", is_flag=True, help="Numbers go in and scores come out in single precision."
+    "--single",
+    is_flag=True,
+    help="Numbers, but not dates, go in and scores come out in single precision.",
 )
 @_options.force
 def export(model: str, output: str, single: bool, force: bool) -> None:

@@ -281,6 +281,13 @@ class Features:
             return self._first[1]
         return self._scaled(self._joined(typed, "make"), typed)
 
+    @property
+    def categories(self) -> dict[str, list[str]]:
+        """Values of the columns that are categories."""
+        return {
+            name: part.values for name, part in self._parts.items() if isinstance(part, Categories)
+        }
+
     def forget(self) -> None:
         """Let the features of the history go."""
         self._first = None

@@ -52,10 +52,10 @@ class Commands(click.Group):
         except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
             raise
         except KeyboardInterrupt:
-            click.echo("\nInterrupted: nothing was written.", err=True)
+            click.echo(f"\nInterrupted: {_written()} was written.", err=True)
             ctx.exit(_INTERRUPTED)
         except Stopped as stopped:
-            click.echo("Stopped: nothing was written.", err=True)
+            click.echo(f"Stopped: {_written()} was written.", err=True)
             ctx.exit(128 + int(stopped.args[0]))
         except ModuleNotFoundError:
             raise
@@ -67,6 +67,12 @@ class Commands(click.Group):
             if os.environ.get("SHORTLIST_DEBUG"):
                 raise
             raise click.ClickException(_sentence(error)) from None
+
+
+def _written() -> str:
+    from .._files import Outputs
+
+    return "everything" if Outputs.published else "nothing"
 
 
 def _sentence(error: Exception) -> str:

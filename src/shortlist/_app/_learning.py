@@ -12,7 +12,7 @@ import pandas as pd
 from sklearn.preprocessing import FunctionTransformer
 
 from .. import picking
-from ._columns import Columns, MissingCount
+from ._columns import Columns, StrangeCount
 from ._copies import Copies
 from ._deciding import parse_types, read_columns
 from ._features import Features
@@ -155,6 +155,10 @@ def learn(
         terms["groups"] = rows[request.group].astype(str).to_numpy()
     if request.outcome is not None:
         terms["goal"] = request.goal
+    if request.precision is not None:
+        terms["precision"] = request.precision
+        if request.confidence is not None:
+            terms |= {"guarantee": "high_probability", "confidence": request.confidence}
     _choose(job, typed, y, terms, pool, request)
     job.result = replace(job.result, positive_label=positive)
     clock.done("models")
@@ -227,9 +231,9 @@ class _Pool:
             "case the forecast does not hold."
         ]
 
-    def check_budget(self, budget: int | float) -> None:
+    def check_budget(self, budget: int | float | None) -> None:
         """Raise where fewer candidates are left than the budget asks for."""
-        if budget > len(self.rows):
+        if budget is not None and budget > len(self.rows):
             raise TableError(
                 f"k={budget} is more than the {len(self.rows):,} candidates whose outcome is not "
                 "known; choose a smaller k, or add --keep-known."
@@ -256,14 +260,14 @@ def _choose(
     request: Request,
 ) -> None:
     """Compare models and choose the rows."""
-    missing = MissingCount(job.columns)
+    strange = StrangeCount(job.columns, job.features.categories)
     # Without names: some models take only plain words, and columns are called what they are.
     made = job.features.make(typed).to_numpy()
     job.features.forget()
 
     def blocks() -> Iterator[np.ndarray]:
         for block in pool.blocks():
-            yield job.features.make(missing.add(block)).to_numpy()
+            yield job.features.make(strange.add(block)).to_numpy()
 
     candidates = next(blocks()) if pool.typed is not None else blocks
     with progress() as show, warnings.catch_warnings(record=True) as caught:
@@ -282,7 +286,7 @@ def _choose(
             **terms,
         )
     told = [str(w.message) for w in caught if w.category is UserWarning]
-    fresh = list(dict.fromkeys([*told, *missing.warnings()]))
+    fresh = list(dict.fromkeys([*told, *strange.warnings()]))
     for note in fresh:
         warn(note)
     job.notes += fresh

@@ -23,9 +23,13 @@ def list_blocks(
 ) -> Iterator[pd.DataFrame]:
     """Yield the chosen rows, best first, a bounded number at a time."""
     import numpy as np
+    import pandas as pd
 
     order = [*ids, *(name for name in table.columns if name not in set(ids))]
     names = {name: f"{name} (input)" for name in OWN if name in order}
+    if not len(selected):
+        yield pd.DataFrame(columns=[*OWN, *(names.get(name, name) for name in order)])
+        return
     done = 0
     for block in table.take(selected):
         rows = selected[done : done + len(block)]

@@ -1,24 +1,24 @@
 """Models on disk, in skops' format: loading one runs no code of the file's choice.
 
 A file may name classes and functions. Those that a model of this library consists of
-are listed here, besides the ones of scikit-learn, numpy and scipy that skops trusts
-itself; a file that names any other is refused before anything is built.
+are listed here, besides the ones of numpy and scipy that skops trusts itself; a file that
+names any other, of scikit-learn among them, is refused before anything is built. What is
+built is looked at (:mod:`shortlist._app._model_parts`) before compiled code gets it.
 """
 
 from __future__ import annotations
 
-import json
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import skops.io
 
 from ._cells import printable
 from ._columns import Columns
 from ._features import Features
+from ._model_parts import check_parts, check_texts, walk_schema
 
 FORMAT = 2
 # Bytes that a file may unpack to; a model of many support vectors has tens of millions.
@@ -47,7 +47,25 @@ TRUSTED = (
     "shortlist.top.estimators.PatMat",
     "shortlist.top.estimators.TopPush",
     "shortlist.transductive.estimator.TransductiveTopK",
+    "sklearn._loss._loss.CyHalfBinomialLoss",
+    "sklearn._loss.link.Interval",
+    "sklearn._loss.link.LogitLink",
+    "sklearn._loss.loss.HalfBinomialLoss",
+    "sklearn.ensemble._forest.ExtraTreesClassifier",
+    "sklearn.ensemble._forest.RandomForestClassifier",
+    "sklearn.ensemble._hist_gradient_boosting.binning._BinMapper",
+    "sklearn.ensemble._hist_gradient_boosting.gradient_boosting.HistGradientBoostingClassifier",
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+    "sklearn.impute._base.MissingIndicator",
+    "sklearn.impute._base.SimpleImputer",
+    "sklearn.linear_model._logistic.LogisticRegression",
+    "sklearn.pipeline.Pipeline",
+    "sklearn.preprocessing._data.StandardScaler",
+    "sklearn.preprocessing._function_transformer.FunctionTransformer",
+    "sklearn.preprocessing._label.LabelEncoder",
+    "sklearn.svm._classes.SVC",
+    "sklearn.tree._classes.DecisionTreeClassifier",
+    "sklearn.tree._classes.ExtraTreeClassifier",
     "sklearn.tree._tree.Tree",
 )
 
@@ -125,7 +143,7 @@ def load_model(path: Path, name: str | None = None) -> SavedModel:
                 "It was refused and nothing in it was run. Use a file that "
                 "shortlist pick --save has written."
             )
-        _check_texts(path)
+        check_texts(path)
         content = skops.io.load(path, trusted=list(TRUSTED))
         if content["format"] != FORMAT:
             raise ModelFileError(
@@ -135,7 +153,7 @@ def load_model(path: Path, name: str | None = None) -> SavedModel:
         content = {key: content[key] for key in SavedModel.__dataclass_fields__}
         content["columns"] = Columns.from_plain(content["columns"])
         content["features"] = Features.from_plain(content["features"])
-        _check_trees(content["pipeline"])
+        check_parts(content["pipeline"])
     except (ModelFileError, FileNotFoundError, IsADirectoryError, PermissionError):
         raise
     except Exception as error:
@@ -164,85 +182,14 @@ def _check_size(path: Path, name: str) -> None:
         )
 
 
-def _check_trees(part: Any, seen: set[int] | None = None) -> None:
-    """Raise where a tree points outside itself: compiled code would follow."""
-    seen = set() if seen is None else seen
-    if id(part) in seen or isinstance(part, str | bytes | int | float | np.ndarray | None):
-        return
-    seen.add(id(part))
-    nodes = getattr(part, "nodes", None)
-    if isinstance(nodes, np.ndarray) and nodes.dtype.names:
-        _check_nodes(part, nodes)
-    if type(part).__module__ == "sklearn.tree._tree" and hasattr(part, "children_left"):
-        _check_children(part.children_left, part.children_right, part.feature, part.n_features)
-        return
-    inside = (
-        part.values() if isinstance(part, dict) else part if isinstance(part, list | tuple) else ()
-    )
-    for item in (*inside, *vars(part).values()) if hasattr(part, "__dict__") else inside:
-        _check_trees(item, seen)
-
-
-def _check_texts(path: Path) -> None:
-    """Look at the trees that LightGBM keeps as text, before it reads them itself."""
-    with zipfile.ZipFile(path) as archive:
-        waiting: list[Any] = [json.loads(archive.read("schema.json"))]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, dict | list):
-            waiting += part.values() if isinstance(part, dict) else part
-        elif isinstance(part, str) and "Tree=" in part:
-            # Text is in the schema as JSON in JSON.
-            _check_boosted(json.loads(part) if part.startswith('"') else part)
-
-
-def _check_boosted(text: str) -> None:
-    """Raise where a tree of LightGBM points outside itself; leaves are negative numbers."""
-    head, *trees = text.split("\nTree=")
-    features = int(_entries(head)["max_feature_idx"]) + 1
-    for tree in trees:
-        lines = _entries(tree)
-        leaves = int(lines["num_leaves"])
-        for side in ("left_child", "right_child"):
-            children = [int(child) for child in lines.get(side, "").split()]
-            if len(children) != max(leaves - 1, 0) and leaves > 1:
-                raise ValueError("a tree is not complete")
-            for place, child in enumerate(children):
-                if not (-leaves <= child < 0 or place < child < leaves - 1):
-                    raise ValueError("a tree points outside itself")
-        if not all(0 <= int(place) < features for place in lines.get("split_feature", "").split()):
-            raise ValueError("a tree asks for a feature that is not there")
-
-
-def _entries(text: str) -> dict[str, str]:
-    return dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
-
-
-def _check_nodes(tree: Any, nodes: np.ndarray) -> None:
-    """Check a tree of scikit-learn's histogram boosting."""
-    inner = ~nodes["is_leaf"].astype(bool)
-    left, right = (np.where(inner, nodes[side].astype(np.int64), -1) for side in ("left", "right"))
-    _check_children(left, right, nodes["feature_idx"], None)
-    categorical = inner & nodes["is_categorical"].astype(bool)
-    if categorical.any():
-        bitsets = getattr(tree, "raw_left_cat_bitsets", np.empty(0))
-        if (nodes["bitset_idx"][categorical] >= len(bitsets)).any():
-            raise ValueError("a tree points outside itself")
-
-
-def _check_children(
-    left: np.ndarray, right: np.ndarray, feature: np.ndarray, n_features: int | None
-) -> None:
-    """Raise unless children follow their parents, so that no walk leaves or goes in circles."""
-    places = np.arange(len(left))
-    inner = left != -1
-    for child in (left, right):
-        if ((child[inner] <= places[inner]) | (child[inner] >= len(left))).any():
-            raise ValueError("a tree points outside itself")
-    asked = feature[inner]
-    if (asked < 0).any() or (n_features is not None and (asked >= n_features).any()):
-        raise ValueError("a tree asks for a feature that is not there")
-
-
 def _unknown(path: Path) -> list[str]:
-    return sorted(set(skops.io.get_untrusted_types(file=path)) - set(TRUSTED))
+    """Names in a file that are not on the list.
+
+    skops trusts all of scikit-learn; here each part has to be one that is looked at.
+    """
+    named = {
+        f"{part['__module__']}.{part.get('__class__')}"
+        for part in walk_schema(path)
+        if isinstance(part, dict) and str(part.get("__module__")).startswith("sklearn")
+    }
+    return sorted((named | set(skops.io.get_untrusted_types(file=path))) - set(TRUSTED))

@@ -10,7 +10,6 @@ that all cells share is read over, too, and times of day become seconds.
 
 from __future__ import annotations
 
-import contextlib
 import math
 import re
 import unicodedata
@@ -48,9 +47,9 @@ _AROUND = re.compile(
 )
 _INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
 _DASHED = re.compile(r"[.,]-+$")
-_BARE = re.compile(r"[0-9.,]*")
-# Leading zeros, or more digits than a number keeps apart: names of something.
-_ZEROS, _LONG = re.compile(r"0\d+"), re.compile(r"\d{17,}")
+_BARE = re.compile(r"[+-]?[0-9.,]*")
+# Digits that a number does not keep apart: names of something.
+_LONG = 17
 _UNIT = re.compile(
     r"[+-]?[0-9][0-9., ']*(?P<unit>(?:[^\W\d_]{1,5}[²³]?(?:/[^\W\d_]{1,5})?|°[CF]?))"
 )
@@ -142,10 +141,12 @@ def read_number(value: Any, reading: str) -> float | None:
         value = value.strip().removesuffix(unit)
     if decimal == POINT or value.isdecimal():
         # Most cells are plain; this saves them the long way.
-        with contextlib.suppress(ValueError):
+        try:
             number = float(value)
-            if math.isfinite(number) and "_" not in value:
-                return number
+        except ValueError:
+            number = math.nan
+        if math.isfinite(number) and "_" not in value:
+            return number
     parts = _AROUND.fullmatch(_plain(value))
     if parts is None:
         return math.nan if _INFINITE.fullmatch(value.strip()) else None
@@ -217,12 +218,17 @@ def _of_type(value: Any) -> float | None:
 def _readings(cell: Any) -> dict[str, float | None]:
     point = read_number(cell, POINT)
     if isinstance(cell, str) and point is not None and COMMA not in cell:
-        _, mark, part = cell.partition(POINT)
-        # Without a mark there is nothing to tell; "3.25" is no thousands.
+        # The most frequent cells, without the long way: without a mark there is nothing to
+        # tell, "3.25" is no thousands, and neither are "0.125" and "1234.125".
+        whole, mark, part = cell.partition(POINT)
         if not mark:
             return {POINT: point, COMMA: point}
-        if part.isdecimal() and len(part) != 3:
-            return {POINT: point, COMMA: None}
+        if part.isdecimal():
+            digits = whole.removeprefix("-")
+            if len(part) != 3 or digits.startswith("0"):
+                return {POINT: point, COMMA: None}
+            if digits.isdecimal():
+                return {POINT: point, COMMA: float(whole + part) if len(digits) <= 3 else None}
     return {POINT: point, COMMA: read_number(cell, COMMA)}
 
 
@@ -264,14 +270,14 @@ def look_at_numbers(
         elif len(fits) == 2:
             one, other = readings.values()
             either += count * (one != other and one == one)
-        if isinstance(cell, int) and abs(cell) >= 10**16:
+        if isinstance(cell, int) and abs(cell) >= 10 ** (_LONG - 1):
             codes, long = codes + count, True
         elif isinstance(cell, str) and fits:
             digits = cell.strip()
-            if _LONG.fullmatch(digits):
-                codes, long = codes + count, True
-            else:
-                codes += count * bool(_ZEROS.fullmatch(digits))
+            if digits.isdecimal() and (
+                len(digits) >= _LONG or (digits[0] == "0" and len(digits) > 1)
+            ):
+                codes, long = codes + count, long or len(digits) >= _LONG
             found = None if _BARE.fullmatch(cell) else _AROUND.fullmatch(_plain(cell))
             if found is not None:
                 brackets |= found["open"] is not None

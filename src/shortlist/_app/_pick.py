@@ -29,7 +29,19 @@ from . import _options
     help="With --outcome: what is to be largest.",
 )
 @_options.positive
-@_options.budget(True, "Budget: how many rows you can handle; 100, 0.05 or 5%.")
+@_options.budget(False, "Budget: how many rows you can handle; 100, 0.05 or 5%.")
+@click.option(
+    "--precision",
+    type=float,
+    metavar="SHARE",
+    help="Instead of -k: as many rows as keep this share of hits, guaranteed on average.",
+)
+@click.option(
+    "--confidence",
+    type=float,
+    metavar="SHARE",
+    help="With --precision: guaranteed for this very list, with this confidence.",
+)
 @_options.output
 @click.option("--report", metavar="FILE", help="A page (.html) that shows and defends the list.")
 @click.option("--save", metavar="FILE", help="The model (.skops), for shortlist score.")
@@ -50,7 +62,7 @@ from . import _options
 @click.option(
     "--only-new",
     is_flag=True,
-    help="With --time and --group: judge by groups that were not known before.",
+    help="With --time and --group or --one-per: judge by groups that were not known before.",
 )
 @click.option(
     "--value", metavar="COLUMN|NUMBER", help="What a hit brings: the list is then worth most."
@@ -133,6 +145,10 @@ def pick(candidates: str, history: str, **options: Any) -> None:
         raise click.UsageError(
             "name one column that says how rows turned out: --label or --outcome."
         )
+    if (options["budget"] is None) == (options["precision"] is None):
+        raise click.UsageError("say how many: -k 100, or --precision 0.8 for as many as stay good.")
+    if options["confidence"] is not None and options["precision"] is None:
+        raise click.UsageError("--confidence belongs to --precision; add it, or leave both out.")
     if options["outcome"] is not None and options["positive"] is not None:
         raise click.UsageError("--positive is a label; with --outcome leave it out.")
     run_pick(Request(candidates=candidates, history=history, **options))

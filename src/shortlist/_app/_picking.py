@@ -35,7 +35,9 @@ class Request(Said):
     label: str | None = None
     outcome: str | None = None
     goal: str = "sum"
-    budget: int | float
+    budget: int | float | None = None
+    precision: float | None = None
+    confidence: float | None = None
     positive: str | None = None
     output: str | None = None
     report: str | None = None
@@ -113,7 +115,7 @@ def run_pick(request: Request) -> Shortlist:
         if not table.n_rows:
             raise TableError(f"{table.name} has a line of names and no rows.")
         check_columns(table, old, request)
-        if request.budget > table.n_rows:
+        if request.budget is not None and request.budget > table.n_rows:
             raise TableError(
                 f"k={request.budget} is more than the {table.n_rows:,} candidates; choose k of at "
                 f"most {table.n_rows}."
@@ -180,6 +182,12 @@ def check_columns(table: Table, old: Table, request: Request) -> None:
     old.check_columns([name for name in named if name], "named by --type")
     table.check_columns(request.ids, "named by --id")
     request.check(table, old, request.ids)
+    grouped = request.group is not None or request.one_per is not None
+    if request.only_new and (request.time is None or not grouped):
+        raise TableError(
+            "--only-new is about what was not known before a window: it needs --time, and --group "
+            "or --one-per."
+        )
     unused = set(request.roles)
     columns = [name for name in old.columns if name not in unused]
     if not columns:
@@ -256,6 +264,7 @@ def _summary(job: Job, request: Request, clock: Clock) -> dict[str, Any]:
         "goal": result.settings["goal"],
         "expected_hits": None if result.expected_hits is None else vars(result.expected_hits),
         "expected_gain": vars(result.expected_gain),
+        "guarantee": None if result.guarantee is None else result.guarantee.to_dict(),
         "notes": result.notes,
         "windows": [vars(window) for window in result.windows],
         "comparison": result.comparison.to_frame().to_dict("records"),

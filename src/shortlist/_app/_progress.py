@@ -34,7 +34,10 @@ def _bar() -> Iterator[Progress]:
 
         def show(done: int, total: int, message: str) -> None:
             bar.update(
-                task, completed=done, total=total, description=_LAST if done >= total else message
+                task,
+                completed=done,
+                total=total,
+                description=_LAST if done >= total else f"Comparing models: {message}",
             )
 
         yield show

@@ -96,14 +96,14 @@ def _check_columns(table: Table, saved: SavedModel, model: str) -> None:
 
 def _scores(table: Table, saved: SavedModel) -> tuple[np.ndarray, list[str]]:
     from .._scores import positive_scores
-    from ._columns import MissingCount
+    from ._columns import StrangeCount
 
-    missing = MissingCount(saved.columns)
-    typed = (missing.add(saved.columns.apply(block)) for block in table.blocks())
+    strange = StrangeCount(saved.columns, saved.features.categories)
+    typed = (strange.add(saved.columns.apply(block)) for block in table.blocks())
     scores = np.concatenate(
         [
             positive_scores(saved.pipeline, saved.features.make(block).to_numpy(), 1)
             for block in typed
         ]
     )
-    return scores, list(missing.warnings())
+    return scores, list(strange.warnings())

@@ -74,6 +74,7 @@ def neutral(block: pd.DataFrame) -> pd.DataFrame:
     >>> neutral(pd.DataFrame({"note": ["=1+1", "-5.2", "@me"]}))["note"].tolist()
     ["'=1+1", '-5.2', "'@me"]
     """
+    from pandas.api.types import is_numeric_dtype
 
     def one(cell: Any) -> Any:
         if not isinstance(cell, str) or not _FORMULA.match(cell) or _NUMBER.fullmatch(cell):
@@ -82,7 +83,8 @@ def neutral(block: pd.DataFrame) -> pd.DataFrame:
 
     made = block.rename(columns=one)
     for place in range(block.shape[1]):
-        if block.iloc[:, place].dtype == object:
+        # Text is of several types: object, string, categories.
+        if not is_numeric_dtype(block.iloc[:, place].dtype):
             made.isetitem(place, block.iloc[:, place].map(one))
     return made
 

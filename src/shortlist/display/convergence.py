@@ -41,12 +41,13 @@ class ConvergenceDisplay:
 
     Examples
     --------
-    >>> from shortlist.certificate import Monitor
+    >>> from shortlist.certificate import Certificate, Check, Trace
     >>> from shortlist.display import ConvergenceDisplay
-    >>> monitor = Monitor(tol=1e-2, max_iter=10)
-    >>> for step in range(8):
-    ...     stop = monitor.check(1 + 0.5**step, 1 - 0.5**step)
-    >>> display = ConvergenceDisplay.from_certificate(monitor.certificate())
+    >>> checks = [Check(0.1 * i, i, 1 + 0.5**i, 1 - 0.5**i) for i in range(8)]
+    >>> certificate = Certificate(
+    ...     checks[-1].primal, checks[-1].dual, "max_iter", tol=1e-3, trace=Trace(tuple(checks))
+    ... )
+    >>> display = ConvergenceDisplay.from_certificate(certificate)
     >>> len(display.lines_[""]["gap"].get_xdata())
     8
     """

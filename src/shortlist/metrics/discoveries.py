@@ -23,7 +23,9 @@ from ._sample import FloatArray, check_positive, check_sample, check_score
 # Orders of the urn that are drawn to calibrate a band, and labelled rows without a hit up to
 # which it is followed: longer lists hold so many that a bound of everything serves nobody.
 _DRAWS = 2000
-_FOLLOWED = 2000
+_FOLLOWED = 5000
+# Ratio of neighbouring places of labelled rows that are followed.
+_SPACED = 1.05
 # Rows of the urn's law that are kept beside its mean, in standard deviations.
 _FAR = 14.0
 
@@ -328,19 +330,31 @@ def urn_bounds(n: int, m: int, confidence: float, most: int, seed: Any) -> Float
     over N; the level is the one that a share of ``1 - confidence`` of drawn orders falls
     below, counted such that the true order may be any of them.
     """
-    followed = min(most + 1, n, _FOLLOWED)
-    tails = [_tail(n, m, place) for place in range(followed)]
+    places = _followed(min(most + 1, n, _FOLLOWED))
+    tails = [_tail(n, m, place) for place in places]
     rng = check_random_state(seed)
     draws = max(_DRAWS, int(np.ceil(20.0 / (1.0 - confidence))))
     drawn, lowest = np.zeros(draws, dtype=int), np.ones(draws)
-    for place, tail in enumerate(tails):
-        # From one of n ordered labelled rows to the next, as a share of what is left.
-        step = 1.0 - rng.uniform(size=draws) ** (1.0 / (n - place))
+    before = 0
+    for place, tail in zip(places, tails, strict=True):
+        # From one of n ordered labelled rows to a later one, as a share of what is left.
+        step = rng.beta(place + 1 - before, n - place, size=draws)
         drawn += rng.binomial(m - drawn, step)
         lowest = np.minimum(lowest, tail[np.minimum(drawn, len(tail) - 1)])
+        before = place + 1
     allowed = int(np.floor((1.0 - confidence) * (draws + 1) + 1e-9))
     level = np.sort(lowest)[allowed - 1]
-    return np.array([np.flatnonzero(tail >= level)[-1] for tail in tails], dtype=float)
+    bounds = np.array([np.flatnonzero(tail >= level)[-1] for tail in tails], dtype=float)
+    # Before a labelled row there are no more candidates than before a later one.
+    return bounds[np.searchsorted(places, np.arange(places[-1] + 1))]
+
+
+def _followed(count: int) -> np.ndarray:
+    """Places of labelled rows that are followed: all of the first, fewer of the later ones."""
+    places = [0]
+    while places[-1] < count - 1:
+        places.append(min(max(places[-1] + 1, int(places[-1] * _SPACED)), count - 1))
+    return np.array(places)
 
 
 def _tail(n: int, m: int, place: int) -> FloatArray:

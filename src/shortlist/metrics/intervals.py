@@ -6,14 +6,13 @@ import inspect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import beta, norm
 
-from .._checks import check_rate
+from .._checks import check_number, check_rate
 from ._bootstrap import generator, resamples, row_resamples
 from ._measure import Measure
 from ._sample import FloatArray, check_sample
@@ -279,8 +278,7 @@ class _Problem:
 
     def bootstrap(self, n_resamples: int, random_state: Any) -> FloatArray:
         """Return the metric on each resample, a column per scoring."""
-        if not isinstance(n_resamples, Integral) or n_resamples < 2:
-            raise ValueError(f"n_resamples={n_resamples!r} is not an integer of at least 2.")
+        check_number("n_resamples", n_resamples, least=2, integer=True)
         rng = generator(random_state)
         values = np.empty((int(n_resamples), len(self.scores)))
         if self.measure is None:

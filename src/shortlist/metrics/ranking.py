@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from sklearn.metrics import average_precision_score, ndcg_score
 from sklearn.metrics import top_k_accuracy_score as top_k_accuracy
 from sklearn.utils import check_consistent_length, column_or_1d
 
-from .._checks import check_rate, check_weight
+from .._checks import check_number, check_rate, check_weight
 from . import _kernels
 from ._measure import Measure
 from ._pairs import count_pairs
@@ -147,8 +146,7 @@ def bedroc(
     >>> round(bedroc([1, 0, 1, 0, 0], [0.9, 0.8, 0.7, 0.2, 0.1], alpha=5.0), 4)
     0.8211
     """
-    if not (isinstance(alpha, Real) and 0 < alpha < np.inf):
-        raise ValueError(f"alpha={alpha!r} is not a finite number above 0, such as 20.0.")
+    check_number("alpha", alpha, above=0.0)
     check_ties(ties)
     sample = check_sample(y_true, y_score, sample_weight, pos_label)
     return BEDROC(sample, alpha=float(alpha), ties=ties)

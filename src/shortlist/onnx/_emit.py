@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,7 @@ from . import _trees
 from ._errors import NotConvertible
 from ._graph import Graph
 from ._kernels import dense, kernel_scores
+from ._tables import is_table, table
 
 
 class Columns(dict):
@@ -109,6 +110,8 @@ def _handler(model: Any, known: dict[type, Callable], what: str) -> Callable:
             return known[kind]
     if type(model).__module__.split(".")[0] == "lightgbm" and what == "scores":
         return _lightgbm
+    if what == "features" and is_table(model):
+        return table
     listed = ", ".join(sorted(kind.__name__ for kind in known))
     raise NotConvertible(
         f"{type(model).__name__} has no ONNX form here for its {what}. Known are: {listed}."
@@ -298,7 +301,7 @@ def _imputer(step: SimpleImputer, graph: Graph, x: Rows) -> str:
     else:
         kept = np.flatnonzero(~np.isnan(statistics))
     gap = graph.add("IsNaN", x)
-    filled = graph.add("Where", gap, graph.constant(statistics), x)
+    filled = graph.add("Where", gap, graph.rounded(graph.constant(statistics)), x)
     parts = [graph.add("Gather", filled, graph.axes(*kept), axis=1)]
     if step.add_indicator and len(step.indicator_.features_):
         marks = graph.add("Gather", gap, graph.axes(*step.indicator_.features_), axis=1)
@@ -309,12 +312,14 @@ def _imputer(step: SimpleImputer, graph: Graph, x: Rows) -> str:
 def _scaler(step: StandardScaler, graph: Graph, x: Rows) -> str:
     x = matrix(graph, x)
     if step.with_mean:
-        x = graph.add("Sub", x, graph.constant(step.mean_))
-    return graph.add("Div", x, graph.constant(step.scale_)) if step.with_std else x
+        x = graph.rounded(graph.add("Sub", x, graph.constant(step.mean_)))
+    if step.with_std:
+        x = graph.rounded(graph.add("Div", x, graph.constant(step.scale_)))
+    return x
 
 
 def _max_abs(step: MaxAbsScaler, graph: Graph, x: Rows) -> str:
-    return graph.add("Div", matrix(graph, x), graph.constant(step.scale_))
+    return graph.rounded(graph.add("Div", matrix(graph, x), graph.constant(step.scale_)))
 
 
 def _column_transformer(step: ColumnTransformer, graph: Graph, x: Rows) -> str:
@@ -349,11 +354,18 @@ def _one_hot(step: OneHotEncoder, graph: Graph, x: Columns) -> str:
     return graph.add("Concat", *parts, axis=1) if len(parts) > 1 else parts[0]
 
 
-def one_hot(graph: Graph, column: str, values: list[str], absent: str | None = None) -> str:
-    """Return a column of 0 and 1 for each value; empty text means `absent`."""
+def one_hot(
+    graph: Graph,
+    column: str,
+    values: list[str],
+    absent: str | None = None,
+    aliases: Iterable[str] = (),
+) -> str:
+    """Return a column of 0 and 1 for each value; empty text and `aliases` mean `absent`."""
     codes = {value: code for code, value in enumerate(values)}
     if absent in codes:
-        codes.setdefault("", codes[absent])
+        for text in ("", *aliases):
+            codes.setdefault(text, codes[absent])
     code = graph.add(
         "LabelEncoder",
         column,

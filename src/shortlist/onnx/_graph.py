@@ -29,6 +29,9 @@ class Graph:
     def __init__(self, unique: Callable[[str], str] | None = None) -> None:
         self.nodes: list[NodeProto] = []
         self.constants: list[TensorProto] = []
+        # Whether Python has the rows in single precision: steps then round as it does, so that
+        # a row at the split of a tree falls on the same side.
+        self.single = False
         self._count = 0
         self._unique = unique or self._numbered
 
@@ -63,6 +66,10 @@ class Graph:
     def double(self, x: str) -> str:
         """Return the values in double precision."""
         return self.add("Cast", x, to=DOUBLE)
+
+    def rounded(self, x: str) -> str:
+        """Return the values as Python has them: rounded where its rows are single."""
+        return self.double(self.add("Cast", x, to=TensorProto.FLOAT)) if self.single else x
 
     def row_by_row(self, x: str, body: Callable[[Graph, str], str], width: int) -> str:
         """Apply `body` to every row, one after the other.

@@ -8,12 +8,15 @@ from typing import Any
 import numpy as np
 from onnx import ModelProto, TensorProto, checker, helper
 from sklearn.base import is_classifier
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from .. import __version__
 from ._emit import Columns, labels, matrix, scores
 from ._errors import NotConvertible
 from ._graph import DOUBLE, OPSETS, Graph
+from ._tables import is_table, table_columns
 
 _TYPES = {"float64": TensorProto.DOUBLE, "float32": TensorProto.FLOAT}
 # The first format of model files that knows these operators.
@@ -41,9 +44,11 @@ def to_onnx(
         :class:`~shortlist.Shortlist`, or a pipeline of imputation, scaling, one-hot
         encoding, and a linear model, forest or gradient boosting of scikit-learn.
         :class:`~shortlist.BudgetClassifier` needs a threshold, thus `fpr` or `precision`.
-    columns : dict of str to {"number", "text"}, default=None
+    columns : dict of str to {"number", "date", "text"}, default=None
         For pipelines that begin with a ``ColumnTransformer``: names and kinds of the
-        inputs.
+        inputs. Those that begin with skrub's ``TableVectorizer``, as `pick` makes them of
+        tables with text or dates, know theirs: missing text is empty, a date is a number of
+        seconds since 1970, always in double precision.
     dtype : {"float64", "float32"}, default="float64"
         Type of the numbers that go in and of the scores that come out.
     description : str, default=""
@@ -84,12 +89,15 @@ def to_onnx(
         raise ValueError(f"dtype={dtype!r} must be 'float64' or 'float32'.")
     check_is_fitted(model)
     graph = Graph()
+    first = _first_step(model)
+    if columns is None and is_table(first):
+        columns = table_columns(first)
     if columns is None:
         inputs = [helper.make_tensor_value_info("rows", _TYPES[dtype], ["n", _width(model)])]
         x: Any = graph.double("rows")
     else:
         inputs, x = column_inputs(graph, columns, dtype)
-        if not _reads_columns(model):
+        if not (isinstance(first, ColumnTransformer) or is_table(first)):
             x = matrix(graph, x)
     return finish(model, graph, inputs, x, dtype, description)
 
@@ -125,14 +133,10 @@ def _width(model: Any) -> Any:
     return getattr(model, "n_features_in_", None)
 
 
-def _reads_columns(model: Any) -> bool:
-    """Whether the first step takes columns by name."""
-    from sklearn.compose import ColumnTransformer
-    from sklearn.pipeline import Pipeline
-
+def _first_step(model: Any) -> Any:
     while isinstance(model, Pipeline):
         model = model.steps[0][1]
-    return isinstance(model, ColumnTransformer)
+    return model
 
 
 def column_inputs(
@@ -142,9 +146,10 @@ def column_inputs(
     number = _TYPES[dtype]
     inputs, x = [], Columns()
     for name, kind in columns.items():
-        if kind not in ("number", "text"):
-            raise NotConvertible(f"columns[{name!r}]={kind!r} must be 'number' or 'text'.")
-        held = number if kind == "number" else TensorProto.STRING
+        # Seconds since 1970 have too many digits for single precision.
+        held = {"number": number, "date": DOUBLE, "text": TensorProto.STRING}.get(kind)
+        if held is None:
+            raise NotConvertible(f"columns[{name!r}]={kind!r} must be 'number', 'date' or 'text'.")
         inputs.append(helper.make_tensor_value_info(name, held, ["n", 1]))
-        x[name] = graph.double(name) if kind == "number" and held != DOUBLE else name
+        x[name] = graph.double(name) if held == TensorProto.FLOAT else name
     return inputs, x

@@ -220,7 +220,7 @@ class RankSVM(BaseEstimator):
             y_numeric=True,
             ensure_min_samples=2,
         )
-        check_sparse(X)
+        X = check_sparse(X)
         weight = check_weight(sample_weight, X.shape[0], some=True)
         group = group_numbers(qid, X)
         used = np.arange(len(y))
@@ -280,6 +280,8 @@ class RankSVM(BaseEstimator):
                 "sample_weight 0 left out). Check y, or pass a coarser qid."
             )
         try:
+            if problem.space.indefinite:
+                raise CertificateError("The kernel is not positive.")
             point, certificate, n_iter = solve(self, problem)
         except CertificateError:
             if self.kernel in _POSITIVE:
@@ -288,10 +290,10 @@ class RankSVM(BaseEstimator):
             point, n_iter = problem.zero(), 0
             certificate = Certificate(problem.value_at_zero, 0.0, "local", float(self.tol))
             warnings.warn(
-                f"kernel={self.kernel!r} is not positive semi-definite on these rows: bounds "
-                "of the optimum contradict each other, so the model is zero and every row has "
-                "the same score. Choose another kernel, or shift or clip the negative "
-                "eigenvalues of the matrix.",
+                f"kernel={self.kernel!r} is not positive semi-definite on these rows: nothing "
+                "bounds the objective from below, so the model is zero and every row has the "
+                "same score. Choose another kernel or other parameters of it, or shift or clip "
+                "the negative eigenvalues of the matrix.",
                 ConvergenceWarning,
                 stacklevel=outside(),
             )

@@ -249,7 +249,7 @@ class PairCurvature:
             curved, product = problem.bend(sums, direction)
             image = direction.plus(sharpen, curved)
             bend = direction.dot(direction) + sharpen * product
-            if bend <= 0.0:
+            if not bend > 0.0 or not square > 0.0:  # nothing is left but rounding
                 break
             length = square / bend
             step = step.plus(length, direction)

@@ -19,13 +19,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..certificate import CertificateError, Proof
-from ..rows.rounding import UNIT, gamma
+from ..rows.rounding import UNIT
 from .spaces import Point
-
-# Running sums stay below 2 ** _BITS units of the grid.
-_BITS = 51
-# Weights of more bits than this, added up, leave too few to the scores.
-_MOST_WEIGHT_BITS = 28
 
 
 @dataclass(frozen=True)
@@ -80,60 +75,6 @@ class Provable(Protocol):
     @property
     def value_at_zero(self) -> float:
         """Sum of the weights of all pairs."""
-
-
-def collect(problem: Any, u: np.ndarray, width: float, count: float) -> Evidence:
-    """Return the evidence of the rows of a ``PairProblem``.
-
-    Parameters
-    ----------
-    problem : PairProblem
-        The pairs.
-    u : ndarray
-        Model.
-    width : float
-        Width of the rounded hinge, infinite for the squared one.
-    count : float
-        Rows and parts that are added up in all.
-    """
-    space, c, grid = problem.space, problem.c, problem.grid
-    f = space.scores(u)
-    moved = space.score_error(u)
-    if not np.isfinite(f).all() or not np.isfinite(moved):
-        nothing = np.zeros(len(space.lift(np.zeros(space.n_rows))))
-        return Evidence(np.inf, 0.0, -np.inf, 0.0, nothing, 0.0)
-    f = f - (0.5 * float(f.max()) + 0.5 * float(f.min()))
-    largest = float(np.abs(f).max()) + 1.0
-    moved += 4.0 * UNIT * largest
-    if grid.exact:
-        step = grid.step(2.0 * largest)
-        f = np.rint(f / step) * step
-        moved += step
-        if math.isfinite(width):
-            width = max(1.0, float(np.rint(width / step))) * step
-    sums = problem.sums(Point(space, u, f), width)
-    hinge = problem.loss.bounded
-    slope = c * problem.curvature(width)
-    spread = np.abs(f)
-    # What running sums that are not exact may lose, over all rows.
-    lost = 0.0 if grid.exact else grid.lost * grid.weight * float(problem.weight.sum())
-    few = 3.0 * gamma(count)
-    net_error = lost * slope * 2.0 * largest + 16.0 * UNIT * abs(sums.total)
-    slack_error = few * (sums.total + float(np.abs(sums.net) @ spread)) + largest * net_error
-    if hinge:
-        loss = sums.hinge
-        loss_error = few * (sums.violated + float(np.abs(sums.vertex) @ spread))
-        loss_error += lost * c * 2.0 * largest + 2.0 * moved * problem.value_at_zero
-        gain, gain_error = sums.total, few * sums.total + net_error
-    else:
-        loss = 0.5 * sums.slack
-        loss_error = 0.5 * slack_error + 2.0 * moved * sums.total
-        loss_error += 4.0 * moved * moved * problem.value_at_zero
-        gain, gain_error = sums.total - loss, few * sums.total + net_error + 0.5 * slack_error
-    model_error = space.length * (
-        net_error + gamma(count) * (float(np.abs(sums.net).sum()) + net_error)
-    )
-    return Evidence(loss, loss_error, gain, gain_error, space.lift(sums.net), model_error)
 
 
 def prove(problem: Provable, point: Point, proposer: np.ndarray, width: float) -> Proof:

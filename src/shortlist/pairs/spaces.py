@@ -15,6 +15,7 @@ import numpy as np
 
 from ..rows.kernels import KernelMatrix
 from ..rows.operators import Rows, as_rows
+from ..rows.positive import is_positive
 from ..rows.rounding import UNIT, Reach, gamma
 
 _BLOCK_BYTES = 1 << 26
@@ -24,13 +25,15 @@ class Space(Protocol):
     """A space of models.
 
     `length` bounds that of every row's features. Inner products of models may fall short of
-    being positive by `defect` times the squares of their coefficients.
+    being positive by `defect` times the squares of their coefficients; where they are
+    `indefinite`, by more.
     """
 
     n_rows: int
     size: int
     length: float
     defect: float
+    indefinite: bool
 
     def lift(self, v: np.ndarray) -> np.ndarray:
         """Return the model that is the sum of the rows' features weighted by `v`."""
@@ -109,6 +112,7 @@ class FeatureSpace:
         self.size = size
         self.length = length
         self.defect = 0.0
+        self.indefinite = False
 
     def inner(self, p: Point, q: Point) -> float:
         """Return the inner product of two models."""
@@ -188,8 +192,9 @@ class KernelSpace:
         self._scored: tuple[np.ndarray | None, np.ndarray] = None, np.empty(0)
         self.length = float(self._bounds[0].max())
         self._step = max(1, _BLOCK_BYTES // (8 * self.n_rows))
-        fits = 8.0 * self.n_rows * self.n_rows <= cache_size * 2.0**20
+        fits = 8.0 * self.n_rows * self.n_rows <= cache_size * 1e6
         self.matrix = np.concatenate([strip for _, strip in self._strips()]) if fits else None
+        self.indefinite = not is_positive(kernel, centred=True)
         self.defect = self._rounded_away()
 
     def _strips(self) -> Iterator[tuple[slice, np.ndarray]]:

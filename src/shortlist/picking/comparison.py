@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.isotonic import IsotonicRegression
 
 from .outlook import CONFIDENCE, Outlook
 
@@ -192,6 +193,18 @@ class Forecast:
     def precision(self) -> np.ndarray:
         """Expected hits divided by the budget."""
         return self.hits / self.budgets
+
+    @property
+    def next_precision(self) -> np.ndarray:
+        """Expected hits per further row at each budget: what one more place buys.
+
+        Places further down the list buy no more than those above them, so that folds'
+        ups and downs are pooled.
+        """
+        steps = np.diff(self.hits, prepend=0.0)
+        places = np.diff(self.budgets, prepend=0)
+        pooled = IsotonicRegression(increasing=False)
+        return pooled.fit_transform(self.budgets, steps / places, sample_weight=places)
 
 
 def forecast_budgets(n_candidates: int, k: int) -> np.ndarray:

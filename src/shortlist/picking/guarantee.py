@@ -92,6 +92,18 @@ class Guarantee:
     band: DiscoveryBand
     n_aside: int
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return {
+            "precision": self.wish.precision,
+            "kind": self.wish.kind,
+            "confidence": self.wish.confidence,
+            "length": self.length,
+            "lengths": {f"{share:g}": size for share, size in self.lengths.items()},
+            "set_aside": self.n_aside,
+            "words": str(self),
+        }
+
     def __str__(self) -> str:
         wish, source = self.wish, "if the candidates come from where the history came from"
         goal = f"{wish.precision:.0%} of the list to be hits"
@@ -196,7 +208,7 @@ class Reserve:
         listed = replace(listed, selected=best, guarantee=promise, verdict=said)
         if promise.length:
             return listed
-        nothing = ExpectedHits(0.0, 0.0, 0.0, listed.expected_hits.confidence)
+        nothing = ExpectedHits(0.0, 0.0, 0.0, listed.expected.confidence)
         gain = replace(listed.expected_gain, value=0.0, low=0.0, high=0.0, most_hits=0.0)
         return replace(listed, k=0, expected_hits=nothing, expected_gain=gain)
 

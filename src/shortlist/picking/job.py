@@ -15,10 +15,9 @@ import scipy
 import sklearn
 from scipy import sparse
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.utils import check_random_state
 
 from .. import __version__
-from .._checks import check_choice
+from .._checks import check_choice, check_seed
 from .._scores import positive_scores
 from ..certificate import Certificate
 from .clusters import NAME as CLUSTER
@@ -172,7 +171,8 @@ def pick(
         Time until a label is known, such as "7d"; a number counts days. Nothing is learned
         from rows whose label was not known when a window began.
     only_new : bool, default=False
-        With `time` and `groups`: test only groups that were not known before a window.
+        With `time`, and `groups` or `one_per`: test only groups, or entities, that were not
+        known before a window.
     base_rate : float, default=None
         Share of positives among the candidates, where the history was thinned.
     fill : bool, default=None
@@ -212,7 +212,7 @@ def pick(
     check_choice("effort", effort, EFFORTS)
     check_choice("goal", goal, tuple(GOALS))
     aim = GOALS[goal]
-    seed = _seed(random_state)
+    seed = check_seed(random_state)
     wish = check_wish(k, precision, guarantee, confidence)
     if wish is not None:
         refuse_beside(
@@ -244,8 +244,13 @@ def pick(
         cluster=None if clusters is None else CLUSTER,
         clusters=None if clusters is None else Clusters(clusters, y, features, seed),
     )
-    if groups is None and time is None and terms.history.entity is not None:
+    if groups is None and (time is None or only_new):
         groups = terms.history.entity
+    if only_new and (time is None or groups is None):
+        raise ValueError(
+            "only_new tests what was not known before a window: it needs time, and groups or "
+            "one_per."
+        )
     history = aim.read(X, y, sample_weight, groups, pos_label)
     if aim.numeric and scoring is not None:
         raise ValueError(f"scoring={scoring!r} judges labels; with goal={goal!r} leave it out.")
@@ -337,14 +342,6 @@ def _features(X: Any, features: Any, models: Any) -> Any:
     if features is None:
         return default_features(X)
     return features if isinstance(models, Mapping) else make_pipeline(features, as_numbers())
-
-
-def _seed(random_state: Any) -> int:
-    """Return a seed that repeats the call when it is passed as `random_state`."""
-    if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool):
-        check_random_state(random_state)
-        return int(random_state)
-    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
 
 def _judged_by(aim: Goal, scoring: Any) -> str:

@@ -91,7 +91,8 @@ class Replays:
     @property
     def one_row_carries_it(self) -> bool:
         """Whether the best row of a list usually brings more than half of its sum."""
-        return bool(np.median(self.largest - 0.5 * self.outcome) > 0.0)
+        carried = (self.outcome > 0.0) & (self.largest > 0.5 * self.outcome)
+        return bool(carried.mean() > 0.5)
 
 
 def replay(
@@ -213,8 +214,10 @@ class _Pool:
         # A history that was drawn anew: Bayesian bootstrap.
         share = self.share * rng.standard_exponential(len(self.share))
         share /= share.sum()
-        if cells is None or self.entities:
+        if self.entities:
             count = rng.multinomial(n_candidates, share)
+        elif cells is None:
+            count = self._draw_top(rng, share, n_candidates)
         else:
             count = np.zeros(len(share), dtype=np.int64)
             for c in np.flatnonzero(cells):
@@ -235,6 +238,24 @@ class _Pool:
         start = np.repeat(np.cumsum(copies) - copies, copies)
         copy = np.arange(len(rows)) - start
         return rows, np.repeat(self.unit, copies) * (self.k + 1) + copy
+
+    def _draw_top(
+        self, rng: np.random.Generator, share: np.ndarray, n_candidates: int
+    ) -> np.ndarray:
+        """Draw the best rows one by one and all others as one.
+
+        So many are the best that they fill the list four times over, in expectation: what else
+        is drawn cannot be on it. Where it could, by a rare chance, all rows are drawn.
+        """
+        enough = (4.0 * self.k + 20.0) / n_candidates
+        ranked = self.unit[: 1 + int(np.searchsorted(np.cumsum(share[self.unit]), enough))]
+        mass = share[ranked]
+        drawn = rng.multinomial(n_candidates, np.append(mass, max(0.0, 1.0 - mass.sum())))[:-1]
+        if drawn.sum() < self.k and len(ranked) < len(share):
+            return rng.multinomial(n_candidates, share)
+        count = np.zeros(len(share), dtype=np.int64)
+        count[ranked] = drawn
+        return count
 
 
 def possible(rule: Rule) -> Rule:

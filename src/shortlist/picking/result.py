@@ -253,7 +253,30 @@ class Shortlist:
         ax.set(xlim=(0, None), ylim=(0, None))
         finish(ax, "candidates taken", f"expected {self.comparison.unit}")
         legend_above(ax)
+        if self.guarantee is not None:
+            self._mark_guaranteed(ax)
         return ax
+
+    def _mark_guaranteed(self, ax: Any) -> None:
+        """Add the guaranteed lengths, and what one more row buys, to the picture."""
+        from ..display._style import GREY
+
+        assert self.guarantee is not None
+        for place, (share, length) in enumerate(self.guarantee.lengths.items()):
+            if 0 < length < self.n_candidates:
+                ax.axvline(length, color=GREY, linewidth=0.6)
+                ax.annotate(
+                    f"{share:.0%}",
+                    (length, 0.02 + 0.05 * place),
+                    xycoords=("data", "axes fraction"),
+                    xytext=(2, 0),
+                    textcoords="offset points",
+                    fontsize="small",
+                )
+        beside = ax.twinx()
+        line = self.forecast
+        beside.plot(line.budgets, line.next_precision, color=GREY, linestyle=":", linewidth=1)
+        beside.set(ylim=(0, 1.02), ylabel="hits per further row (dotted)")
 
     def report(
         self,

@@ -203,18 +203,18 @@ def _programme(gain: np.ndarray, rule: Rule) -> np.ndarray:
     kept = _contenders(gain, rule)
     limits = [limit.take(kept) for limit in rule.limits]
     g = gain[kept]
-    blocks = [sparse.csr_array(np.ones((1, len(kept))))]
+    constraints = [sparse.csr_array(np.ones((1, len(kept))))]
     low, high = [np.array([-np.inf])], [np.array([float(rule.k)])]
     if rule.entity is not None:
         _, entity = np.unique(rule.entity[kept], return_inverse=True)
-        blocks.append(_members(entity, int(entity.max()) + 1))
-        low.append(np.full(blocks[-1].shape[0], -np.inf))
-        high.append(np.ones(blocks[-1].shape[0]))
+        constraints.append(_members(entity, int(entity.max()) + 1))
+        low.append(np.full(constraints[-1].shape[0], -np.inf))
+        high.append(np.ones(constraints[-1].shape[0]))
     for limit in limits:
-        blocks.append(_members(limit.group, len(limit.labels)))
+        constraints.append(_members(limit.group, len(limit.labels)))
         low.append(np.where(limit.least > 0, limit.least, -np.inf))
         high.append(limit.most)
-    members, lower, upper = sparse.vstack(blocks), np.concatenate(low), np.concatenate(high)
+    members, lower, upper = sparse.vstack(constraints), np.concatenate(low), np.concatenate(high)
     scale = max(float(np.abs(g).max()), np.finfo(float).tiny)
     # A row of no gain costs a little: it is taken only where a bound needs it.
     worth = g / scale if rule.fill else np.where(g > 0.0, g / scale, np.minimum(g / scale, -1e-6))

@@ -141,7 +141,7 @@ def boundary_rows(problem: BoundaryProblem, monitor: Monitor) -> None:
         )
         if best is None or problem.key(found) < problem.key(best):
             best = found
-            if monitor.check(found.objective, -np.inf):
+            if monitor.check(found.objective, -np.inf, None):
                 break
     assert best is not None
     monitor.accept(problem.prove(best))

@@ -39,7 +39,18 @@ class Violation:
     negative: np.ndarray
 
     def value(self, positive: np.ndarray, negative: np.ndarray) -> float:
-        """Violation at these scores."""
+        """Return the violation at these scores.
+
+        Parameters
+        ----------
+        positive, negative : ndarray
+            Scores of the positive and of the negative rows.
+
+        Returns
+        -------
+        float
+            The loss of the labelling, and what the scores say for it.
+        """
         return self.loss + float(self.positive @ positive) + float(self.negative @ negative)
 
 

@@ -60,6 +60,16 @@ class RowCache:
         self.most_rows = 0
         self.most_working = 0
 
+    def of(self, kernel: KernelMatrix) -> RowCache | None:
+        """Return the rows kept, for equal entries in other memory; None where none are kept.
+
+        The memory that the rows came from is the user's, and may have changed since.
+        """
+        if self._borrowed:
+            return None
+        self.kernel = kernel if kernel.dtype == self.kernel.dtype else kernel.widened()
+        return self
+
     def has_room(self, count: int) -> bool:
         """Whether `count` more rows can be kept."""
         return self._borrowed or len(self._free) >= count

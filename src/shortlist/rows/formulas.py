@@ -13,7 +13,7 @@ from sklearn.metrics import pairwise
 
 from .. import _core
 from .operators import as_rows
-from .rounding import UNIT, UNIT32
+from .rounding import UNIT, UNIT32, canonical
 from .weighted import CountedRows
 
 # Rows that are widened or moved at a time.
@@ -45,6 +45,13 @@ def _narrow_indices(A: Any) -> Any:
         return A
     parts = (A.data, A.indices.astype(np.int32), A.indptr.astype(np.int32))
     return sparse.csr_array(parts, shape=A.shape)
+
+
+def chi2_kernel(X: np.ndarray, Y: np.ndarray, gamma: float) -> np.ndarray:
+    r"""Chi-squared kernel, :math:`\exp(-\gamma \sum (x - y)^2 / (x + y))`."""
+    # scikit-learn's loop takes no rows that are read-only, as those of a mapped file are.
+    X, Y = (A if A.flags.writeable else A.copy() for A in (X, Y))
+    return pairwise.chi2_kernel(X, Y, gamma=gamma)
 
 
 def minmax_kernel(X: Any, Y: Any) -> np.ndarray:
@@ -144,7 +151,7 @@ KINDS = {
     "poly": _Kind(pairwise.polynomial_kernel, _poly_bounds, ("gamma", "degree", "coef0")),
     "sigmoid": _Kind(pairwise.sigmoid_kernel, _sigmoid_bounds, ("gamma", "coef0")),
     "laplacian": _Kind(laplacian_kernel, _relative(1.0), ("gamma",)),
-    "chi2": _Kind(pairwise.chi2_kernel, _relative(1.0), ("gamma",), takes_sparse=False),
+    "chi2": _Kind(chi2_kernel, _relative(1.0), ("gamma",), takes_sparse=False),
     "tanimoto": _Kind(tanimoto_kernel, _relative(4.0)),
     "minmax": _Kind(minmax_kernel, _relative(4.0)),
 }
@@ -195,6 +202,7 @@ class NamedKernel:
     def __call__(self, X: Any, Y: Any) -> np.ndarray:
         """Return the kernel matrix of rows `X` and `Y`."""
         function = KINDS[self.name].function
+        X, Y = (canonical(A) if sparse.issparse(A) else A for A in (X, Y))
         if self.direct:
             X, Y = (A.toarray() if sparse.issparse(A) else A for A in (X, Y))
             return function(X, Y, direct=True, **self.parameters)

@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from .. import _core
+from .._checks import check_number
 from .formulas import KINDS, GaussianEntries, NamedKernel
 from .rounding import UNIT, UNIT32
 from .weighted import CountedRows
@@ -68,6 +69,10 @@ def kernel_function(
         raise ValueError(
             f"kernel={kernel!r} does not take sparse rows: pass X.toarray() or another kernel."
         )
+    if "degree" in kind.takes:
+        check_number("degree", degree, least=0, integer=True)
+    if "coef0" in kind.takes:
+        check_number("coef0", coef0)
     values = {"degree": degree, "coef0": coef0}
     counted = CountedRows.of(X, weight, rows)
     if "gamma" in kind.takes:
@@ -106,10 +111,15 @@ class KernelMatrix:
         Precision of the entries.
     precomputed : bool
         Whether `X` is the matrix.
+    function : callable or None
+        The kernel, as given.
     """
 
     def __init__(self, X: Any, function: KernelFunction | None, *, wide: bool = False) -> None:
         self._given = (X, function)
+        self.function = function
+        if wide and function is None:
+            X = X.astype(np.float64, copy=False)
         self._X, self._function = X, function
         if sparse.issparse(X) and isinstance(function, NamedKernel) and function.moves:
             # Once for all: columns without zeros keep the rows as sparse as they are.

@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from .. import _core
+from .weighted import distinct
 
 _SLICE_BYTES = 1 << 20
 
@@ -23,6 +24,7 @@ class Rows(Protocol):
     n_rows: int
     n_features: int
     n_values: int
+    cheap_inner: bool  # whether inner products of rows cost no more than their multiplications
 
     def scores(self, w: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """Return ``X @ w``, written to `out` where that is given."""
@@ -67,15 +69,6 @@ class Rows(Protocol):
         """Return the arrays by which compiled loops know the rows."""
 
 
-def _distinct(keys: list[bytes]) -> tuple[np.ndarray, np.ndarray]:
-    first: dict[bytes, int] = {}
-    for position, key in enumerate(keys):
-        first.setdefault(key, position)
-    ordered = sorted(first)
-    number = {key: i for i, key in enumerate(ordered)}
-    return np.array([first[key] for key in ordered]), np.array([number[key] for key in keys])
-
-
 class DenseRows:
     """Rows of a two-dimensional array, C or F order, less a `centre` where there is one.
 
@@ -88,6 +81,7 @@ class DenseRows:
         self._centre = centre
         self.n_rows, self.n_features = X.shape
         self.n_values = X.size
+        self.cheap_inner = True
         self._wide = X.dtype == np.float64 and centre is None
         self._narrow = X.dtype == np.float32 and X.flags.c_contiguous and centre is None
         self._step = max(1, _SLICE_BYTES // max(1, 8 * self.n_features))
@@ -163,9 +157,7 @@ class DenseRows:
         return DenseRows(self.combine(v)[None, :])
 
     def distinct(self) -> tuple[np.ndarray, np.ndarray]:
-        # Adding zero turns -0.0 into 0.0, which is the same number in other bits.
-        keys = [row.tobytes() for _, piece in self._slices() for row in piece + 0.0]
-        return _distinct(keys)
+        return distinct(self._values(slice(None)))
 
     def arrays(self) -> tuple:
         return (np.ascontiguousarray(self._values(slice(None))),)
@@ -180,6 +172,7 @@ class SparseRows:
         self._X = X
         self.n_rows, self.n_features = X.shape
         self.n_values = X.nnz
+        self.cheap_inner = False
         self._parts = (X.indptr, X.indices, X.data)
         self._checked = 0
 
@@ -232,11 +225,7 @@ class SparseRows:
         return SparseRows(sparse.csr_array(self.combine(v)[None, :]))
 
     def distinct(self) -> tuple[np.ndarray, np.ndarray]:
-        X = sparse.csr_array(self._X, copy=True)
-        X.sum_duplicates()
-        X.eliminate_zeros()
-        parts = zip(X.indptr[:-1], X.indptr[1:], strict=True)
-        return _distinct([X.indices[a:b].tobytes() + X.data[a:b].tobytes() for a, b in parts])
+        return distinct(self._X)
 
     def dense(self) -> np.ndarray:
         return self._X.toarray().astype(np.float64, copy=False)

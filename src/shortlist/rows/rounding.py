@@ -156,7 +156,7 @@ def _reach_of_csr(X: Any) -> Reach:
     if not entries:
         return Reach(0.0, 0)
     if _may_have_full_column(X):
-        full = X if X.has_canonical_format else _canonical(X)
+        full = canonical(X)
         if (np.bincount(full.indices, minlength=X.shape[1]) == X.shape[0]).any():
             lowest, highest = (
                 np.asarray(end.todense(), dtype=np.float64).ravel()
@@ -168,7 +168,13 @@ def _reach_of_csr(X: Any) -> Reach:
     return Reach(scale * (math.sqrt(entries) if X.has_canonical_format else entries), entries)
 
 
-def _canonical(X: Any) -> Any:
+def canonical(X: Any) -> Any:
+    """Return a CSR matrix with one entry at a place, in order: a copy where it has others.
+
+    Squares of entries given in parts are not the squares of their sums.
+    """
+    if X.has_canonical_format:
+        return X
     X = X.copy()
     X.sum_duplicates()
     return X

@@ -168,8 +168,8 @@ class CountedRows:
         entries = self.X.shape[1] * float(self.weight.sum())
         # From one of the entries, then from the mean: neither loses the digits of a spread.
         first = self._an_entry()
-        mean = sum(_total(weight, A, first, 1) for weight, A in self.blocks()) / entries
-        return sum(_total(weight, A, first + mean, 2) for weight, A in self.blocks()) / entries
+        mean = sum(_total(weight, A, first, 0.0, 1) for weight, A in self.blocks()) / entries
+        return sum(_total(weight, A, first, mean, 2) for weight, A in self.blocks()) / entries
 
     def _an_entry(self) -> float:
         if not sparse.issparse(self.X):
@@ -191,10 +191,13 @@ class CountedRows:
         return np.where(count == len(self.rows), sums / total, 0.0)
 
 
-def _total(weight: np.ndarray, A: Any, mean: float, power: int) -> float:
-    """Weighted sum of the entries less `mean`, or of their squares."""
+def _total(weight: np.ndarray, A: Any, first: float, mean: float, power: int) -> float:
+    """Weighted sum of the entries less `first`, then less `mean`, or of their squares.
+
+    One after the other: far from zero, their sum would lose the digits of the mean.
+    """
     if not sparse.issparse(A):
-        return float(weight @ ((A - mean) ** power).sum(axis=1))
+        return float(weight @ (((A - first) - mean) ** power).sum(axis=1))
     counts = np.diff(A.indptr)
-    stored = float(np.repeat(weight, counts) @ (A.data - mean) ** power)
-    return stored + float(weight @ (A.shape[1] - counts)) * (-mean) ** power
+    stored = float(np.repeat(weight, counts) @ ((A.data - first) - mean) ** power)
+    return stored + float(weight @ (A.shape[1] - counts)) * (-first - mean) ** power

@@ -19,7 +19,15 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from .._checks import check_both_count, check_choice, check_number, check_two_classes, check_weight
+from .._checks import (
+    check_both_count,
+    check_choice,
+    check_number,
+    check_two_classes,
+    check_weight,
+    positive_index,
+)
+from .._positive import plain_positive
 from .._scores import label_index, take_rows
 from .heads import HEADS, Head, fit_head, member_scores
 
@@ -56,7 +64,8 @@ class TopStack(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         lowered where a class has fewer rows. Training parts without both classes are left
         out.
     pos_label : label, default=None
-        The class to find; None is ``classes_[1]``.
+        The class to find. None is the second of 0/1, -1/1, no/yes or false/true, and otherwise
+        ``classes_[1]``, with a warning where that is a string.
     n_jobs : int, default=None
         Fits at the same time; does not change the result.
     random_state : int, RandomState instance or None, default=0
@@ -314,7 +323,10 @@ class TopStack(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return [pair for pair in self.estimators if isinstance(pair, tuple) and len(pair) == 2]
 
     def _positive(self) -> Any:
-        return self.classes_[1] if self.pos_label is None else self.pos_label
+        if self.pos_label is not None:
+            return self.pos_label
+        place = plain_positive(self.classes_.tolist())
+        return self.classes_[1 if place is None else place]
 
     def _check_parameters(self) -> None:
         check_choice("head", self.head, HEADS)
@@ -342,8 +354,7 @@ class TopStack(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         y = column_or_1d(y, warn=True)
         self.classes_ = np.unique(y)
         check_two_classes(self, self.classes_, kind)
-        if self.pos_label is not None:
-            label_index(self.classes_, self.pos_label)
+        positive_index(self.classes_, self.pos_label)
         return y
 
     def _splits(

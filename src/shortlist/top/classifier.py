@@ -6,22 +6,21 @@ import hashlib
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._checks import check_choice, check_number, outside
+from .._checks import check_choice, check_number, check_seed, outside
 from .._fit import ROW_DTYPES, BinaryData, atomic, solve, validate_binary
 from .._losses import LOSSES
 from ..certificate import Certificate, Check, CollapsedWarning
 from ..rows.formulas import NamedKernel
 from ..rows.kernels import KernelFunction, KernelMatrix, kernel_function
 from ..rows.operators import as_rows
+from ..rows.positive import is_positive
 from ..rows.weighted import merge_duplicates
 from .kernel_problem import DualPoint, KernelSolution, KernelTopProblem
 from .problem import Solution, TopProblem
@@ -169,7 +168,7 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
             self._keep_linear(solution, problem.centre)
         else:
             self._keep_kernel(solution, problem, X)
-        cutoffs = rule.cutoffs(solution, problem)
+        cutoffs = rule.cutoffs(solution, solution.ranked_scores(problem), problem.threshold)
         self._offset_ = cutoffs.offset
         for name, value in cutoffs.attributes.items():
             setattr(self, name, value + self._origin)
@@ -220,15 +219,18 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
             KernelMatrix(X, self._kernel),
             *terms,
             cache_bytes=int(self.cache_size * 1e6),
-            seed=_seed(self.random_state),
+            seed=check_seed(self.random_state),
+        )
+        problem.indefinite = not is_positive(
+            problem.kernel, np.concatenate([data.positive, data.negative]), centred=True
         )
         if self.warm_start:
             mark = self._fingerprint(data, terms[1])
             if mark == self._previous.get("_mark"):
                 problem.start = self._previous["_point"]
                 # A function may compute other entries than it did: only a point is reused.
-                if not callable(self.kernel):
-                    problem.cache = self._previous["_cache"]
+                if not callable(self.kernel) and self._previous["_cache"] is not None:
+                    problem.cache = self._previous["_cache"].of(problem.kernel)
             self._mark = mark
         return problem
 
@@ -347,13 +349,6 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
         tags.input_tags.sparse = not self._precomputed()
         tags.input_tags.pairwise = self._precomputed()
         return tags
-
-
-def _seed(random_state: Any) -> int:
-    if isinstance(random_state, Integral):
-        check_random_state(random_state)
-        return int(random_state)
-    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
 
 def merged(data: BinaryData) -> BinaryData:

@@ -43,7 +43,10 @@ def coordinate(problem: KernelTopProblem, monitor: Monitor) -> None:
     monitor : Monitor
         Tolerance, limits, the record of the fit and its proofs. One iteration is one step.
     """
-    _Walk(problem, monitor).run()
+    with np.errstate(over="ignore", invalid="ignore"):
+        _Walk(problem, monitor).run()
+    if problem.indefinite and monitor.status == "stalled":
+        monitor.status = "local"
 
 
 class WholeRows:
@@ -139,6 +142,9 @@ class _Walk:
                 monitor.reserve = min(self.prover.cost(c), 0.5 * monitor.time_limit)
             prove = functools.partial(self._prove, best, (now, point, scores))
             if monitor.check(best[0].primal, dual, prove):
+                return
+            if self.problem.indefinite and monitor.refuted > refuted:
+                monitor.stall()
                 return
             if monitor.refuted > refuted and self.proved and self.proved.scores is not None:
                 if self.problem.kernel.dtype == np.float32 and not self.problem.kernel.precomputed:

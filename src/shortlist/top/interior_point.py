@@ -29,11 +29,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy import linalg, sparse
 
-from ..rows.operators import Rows, SparseRows
+from ..rows.operators import Rows
 from .problem import NO_BOUND, Bound, dual_bound
 from .sides import (
     Goals,
@@ -45,6 +46,7 @@ from .sides import (
     Steps,
     Sums,
     goals,
+    start_slack,
 )
 from .sweeps import RankedRows, Start, SweptProblem
 
@@ -117,18 +119,12 @@ class InteriorPoint:
         self._t = self._threshold()
         self.positive.start(self._t)
         self._total = float(self.positive.alpha.sum())
-        self.ranked.start(self._t, self._total, self._start_slack)
+        slack = partial(start_slack, problem.value_at_zero, self.ranked, self.positive)
+        self.ranked.start(self._t, self._total, slack)
         self._sums: tuple[np.ndarray, np.ndarray] | None = None
 
     def _threshold(self) -> float:
         return self.problem.threshold.value(self.ranked.scores, self.ranked.weight)
-
-    def _start_slack(self) -> float:
-        """Scores cannot exceed this by much, nor need they exceed the margin of 1."""
-        length = max(
-            float(side.even @ side.rows.squared_norms()) for side in (self.ranked, self.positive)
-        )
-        return 3.0 * min(1.0, max(2.0 * self.problem.value_at_zero * length, 1e-100))
 
     @property
     def pairs(self) -> Pairs:
@@ -314,7 +310,7 @@ class NewtonSystem:
         self._n_features = positives.n_features
         n_rows = positives.n_rows + negatives.n_rows
         # Inner products of sparse rows cost far more than products with a vector.
-        direct = _FEW_SPARSE if isinstance(positives, SparseRows) else 2 * _DIRECT_LIMIT
+        direct = 2 * _DIRECT_LIMIT if positives.cheap_inner else _FEW_SPARSE
         if self._n_features <= max(_DIRECT_LIMIT, min(n_rows, 2 * _DIRECT_LIMIT)):
             self.factor: Callable[[np.ndarray, np.ndarray], Solve] = self._factor_features
         elif n_rows <= direct:

@@ -77,6 +77,11 @@ class KernelTopProblem(TopTerms):
         Dual variables of an earlier fit on the same rows.
     cache : RowCache or None
         Kernel rows of that fit; a solver may leave its own here.
+
+    Attributes
+    ----------
+    indefinite : bool
+        Whether the kernel is known not to be positive: then nothing bounds the optimum.
     """
 
     def __init__(
@@ -102,6 +107,7 @@ class KernelTopProblem(TopTerms):
         self.cache_bytes = cache_bytes
         self.seed = seed
         self.start = start
+        self.indefinite = False
 
     @property
     def offers(self) -> frozenset[str]:

@@ -24,7 +24,7 @@ import numpy as np
 
 from ..certificate import Proof
 from ..rows.kernels import KernelMatrix
-from ..rows.rounding import UNIT
+from ..rows.rounding import UNIT, gamma
 from .kernel_problem import (
     DualPoint,
     Evaluation,
@@ -110,7 +110,9 @@ class KernelProver:
         point = point or DualPoint(np.zeros(len(self.terms.c)), np.zeros(len(self.terms.ranked)))
         value = self.terms.value_at_zero
         evaluation = Evaluation(value, 0.0, self.terms.threshold_at_zero, 0.0)
-        return Proof(self._solution(point, evaluation, None), value, 0.0)
+        rounding = gamma(len(self.terms.c)) * value
+        # The bound is zero, and exact: the monitor will take the rounding off again.
+        return Proof(self._solution(point, evaluation, None), value, rounding, rounding)
 
     def cost(self, coefficients: np.ndarray) -> float:
         """Seconds that the proof of these coefficients will take, roughly."""
@@ -214,10 +216,10 @@ class KernelProver:
         """Rows that may have a loss or count for the threshold, given the errors."""
         terms, weight = self.terms, self.terms.ranked_weight
         near = np.zeros(len(scores), dtype=bool)
-        if not np.isfinite(error).all():
+        low, high = scores - error, scores + error
+        if not np.isfinite(low).all() or not np.isfinite(high).all():
             near[terms.positive] = near[terms.ranked] = True
             return near
-        low, high = scores - error, scores + error
         lowest = low[terms.ranked]
         t = terms.threshold.value(lowest, weight)
         reach = terms.threshold.lowest_counted(lowest, weight, t)
@@ -235,10 +237,10 @@ class KernelProver:
         terms, threshold = self.terms, self.terms.threshold
         support = np.flatnonzero(c)
         products = c[support] * scores[support]
-        squared = math.fsum(products)
+        squared = math.fsum(products) if np.isfinite(products).all() else math.inf
         squared_error = float(np.abs(c[support]) @ error[support])
         squared_error += 2.0 * UNIT * float(np.abs(products).sum())
-        semidefinite = squared >= -squared_error
+        self.problem.indefinite |= squared < -squared_error
         squared = max(squared, 0.0)
 
         counted = self._may_count(scores, error)
@@ -265,7 +267,8 @@ class KernelProver:
         ray = terms.dual_along_ray(point.alpha, squared, penalty)
         if np.isfinite(ray.scale):
             rounding += self._dual_error(point, ray.scale, penalty, squared, squared_error)
-        dual = ray.value if semidefinite and np.isfinite(ray.value) else -np.inf
+        bounded = not self.problem.indefinite and np.isfinite(ray.value)
+        dual = ray.value if bounded else -np.inf
         evaluation = Evaluation(primal, max(dual, 0.0), t, ray.scale)
         best: Evaluation = evaluation
         best_scores: np.ndarray | None = scores

@@ -410,3 +410,9 @@ def boxed_or_recalled(
     if side.known is None:
         return boxed(margin, most, target)
     return recalled(side.known * total, margin, most, target, mu / total)
+
+
+def start_slack(value_at_zero: float, *sides: PositiveSide | RankedSide) -> float:
+    """Slack to start with: scores hardly exceed it, nor need they exceed the margin of 1."""
+    length = max(float(side.even @ side.rows.squared_norms()) for side in sides)
+    return 3.0 * min(1.0, max(2.0 * value_at_zero * length, 1e-100))

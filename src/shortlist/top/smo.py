@@ -69,12 +69,16 @@ def smo(problem: KernelTopProblem, monitor: Monitor) -> None:
         Tolerance, limits, the record of the fit and its proofs. One iteration is one pair
         step.
     """
-    rounds = _Rounds(problem, monitor)
-    try:
-        rounds.run()
-    except _TimeUp:
-        monitor.exhausted()
-    rounds.leave()
+    # Sums beyond float64 are no model; a kernel that is not positive leads to them.
+    with np.errstate(over="ignore", invalid="ignore"):
+        rounds = _Rounds(problem, monitor)
+        try:
+            rounds.run()
+        except _TimeUp:
+            monitor.exhausted()
+        rounds.leave()
+    if problem.indefinite and monitor.status == "stalled":
+        monitor.status = "local"
 
 
 class _TimeUp(Exception):
@@ -237,6 +241,9 @@ class _Rounds:
             if monitor.check(level.primal, level.best.dual, prove):
                 return
             if monitor.refuted > refuted:
+                if self.problem.indefinite:
+                    monitor.stall()
+                    return
                 self._adopt()
                 progress = Progress()
             elif not self._go_on(monitor.goal, progress):

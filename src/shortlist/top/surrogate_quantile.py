@@ -40,7 +40,7 @@ from .sides import (
     rest_of,
     shift_of,
 )
-from .thresholds import Cutoffs, Excess, Rule, Threshold
+from .thresholds import Cutoffs, Excess, RankedScores, Rule, Threshold
 
 if TYPE_CHECKING:
     from .kernel_problem import KernelSolution
@@ -63,13 +63,14 @@ class TopRate(Rule):
         total = self._total(positive_weight, negative_weight)
         return SurrogateQuantile(self.loss, float(self.theta), float(self.tau) * total)
 
-    def cutoffs(self, solution: Solution | KernelSolution, problem: Any) -> Cutoffs:
+    def cutoffs(
+        self, solution: Solution | KernelSolution, scores: RankedScores | None, threshold: Any
+    ) -> Cutoffs:
         """Cut at the surrogate, or at the exact quantile of the training rows."""
         t = quantile = float(solution.threshold)
-        scores = solution.ranked_scores(problem)
         # No row of the zero model fits: all are tied.
         if scores is not None:
-            quantile = scores.cut(problem.threshold.mass, t)
+            quantile = scores.cut(threshold.mass, t)
         offset = quantile if self.cut_at_quantile else t
         return Cutoffs(offset, {"threshold_": t, "quantile_": quantile})
 

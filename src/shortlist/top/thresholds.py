@@ -15,7 +15,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 
@@ -30,6 +30,13 @@ TIE = 1e-9
 
 # Weighted sum of a power of the scores' excess over a level.
 Excess = Callable[[float, int], float]
+
+
+class RankedScores(Protocol):
+    """Scores of the rows of the threshold under a model."""
+
+    def cut(self, mass: float, highest: float) -> float:
+        """Return the empirical cut, see :func:`empirical_cut`."""
 
 
 class Threshold(ABC):
@@ -169,8 +176,20 @@ class Rule(ABC):
         """Return the threshold, given the weight of either class."""
 
     @abstractmethod
-    def cutoffs(self, solution: Solution | KernelSolution, problem: Any) -> Cutoffs:
-        """Read the cutoffs off a solution."""
+    def cutoffs(
+        self, solution: Solution | KernelSolution, scores: RankedScores | None, threshold: Any
+    ) -> Cutoffs:
+        """Read the cutoffs off a solution.
+
+        Parameters
+        ----------
+        solution : Solution or KernelSolution
+            The model.
+        scores : RankedScores or None
+            Scores of the rows of the threshold; None where all are tied.
+        threshold : Threshold
+            What :meth:`threshold` made.
+        """
 
     @abstractmethod
     def advice(self, row: int) -> str:

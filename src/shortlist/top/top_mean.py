@@ -32,7 +32,7 @@ from .sides import (
     rest_of,
     shift_of,
 )
-from .thresholds import Cutoffs, Excess, Rule, Threshold
+from .thresholds import Cutoffs, Excess, RankedScores, Rule, Threshold
 
 if TYPE_CHECKING:
     from .kernel_problem import KernelSolution
@@ -56,7 +56,9 @@ class HighestRows(Rule):
         total = self._total(positive_weight, negative_weight)
         return TopMean(top_count(self.k, np.array([total]), what))
 
-    def cutoffs(self, solution: Solution | KernelSolution, problem: Any) -> Cutoffs:
+    def cutoffs(
+        self, solution: Solution | KernelSolution, scores: RankedScores | None, threshold: Any
+    ) -> Cutoffs:
         """Cut just above the threshold."""
         t = solution.threshold + _ON_THRESHOLD * solution.score_scale
         return Cutoffs(t, {"threshold_": t})

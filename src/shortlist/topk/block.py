@@ -172,7 +172,7 @@ def ascend(
             best, value, scale = _certify(problem, dual, best, scale, visits)
             if monitor.check(best.primal, value, prove):
                 break
-            if problem.indefinite:
+            if problem.indefinite and monitor.refuted > refuted:
                 monitor.status = "local"
                 break
             if monitor.refuted > refuted:

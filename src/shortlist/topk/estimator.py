@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -17,6 +16,7 @@ from .._checks import check_choice, check_number, check_weight, outside
 from .._fit import ROW_DTYPES, MulticlassData, atomic, solve, validate_multiclass
 from ..certificate import Certificate, Check
 from ..rows.kernels import KernelMatrix, kernel_function
+from ..rows.positive import is_positive
 from .problem import WEIGHTS, TopKProblem, rank_weights
 from .scores import KernelScores, LinearScores, linear_scores
 
@@ -229,16 +229,9 @@ class TopKSVC(ClassifierMixin, BaseEstimator):
             self.loss == "pseudo",
             check_random_state(self.random_state),
         )
+        if isinstance(problem.scores, KernelScores):
+            problem.indefinite = not is_positive(problem.scores.kernel, centred=False)
         solution, certificate, n_iter = solve(self, problem)
-        if problem.indefinite:
-            warnings.warn(
-                f"kernel={self.kernel!r} is not positive semi-definite on these rows (a model "
-                "has a negative squared norm): there is no bound, and the model may be far from "
-                "the best. Choose other kernel parameters, for sigmoid a smaller gamma or a "
-                "larger coef0, or another kernel.",
-                ConvergenceWarning,
-                stacklevel=outside(),
-            )
         self.classes_ = data.classes
         self.weights_ = rho
         self.k_ = len(rho)

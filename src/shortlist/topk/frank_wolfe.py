@@ -84,7 +84,7 @@ def _run(problem: TopKProblem, monitor: Monitor, variant: str) -> None:
             best, least = A, primal
         if monitor.check(least, own - 0.5 * norm, prove):
             return
-        if problem.indefinite:
+        if problem.indefinite and monitor.refuted > refuted:
             monitor.status = "local"
             return
         if monitor.refuted > refuted:

@@ -123,7 +123,8 @@ class TopKProblem:
     Attributes
     ----------
     indefinite : bool
-        Whether a proof met a negative squared norm: the kernel allows no bound.
+        Whether the kernel is known not to be positive, or a proof met a negative squared
+        norm: then there is no bound.
     """
 
     def __init__(
@@ -201,8 +202,9 @@ class TopKProblem:
         if not primal + primal_error < at_zero.primal + at_zero.rounding:
             solution, primal, primal_error = at_zero.solution, at_zero.primal, at_zero.rounding
         rounding = primal_error + dual_error
-        if negative or dual - rounding > at_zero.primal + at_zero.rounding:
-            self.indefinite, dual = True, -np.inf
+        self.indefinite |= negative or dual - rounding > at_zero.primal + at_zero.rounding
+        if self.indefinite:
+            dual = -np.inf
         if not dual - rounding > 0.0:
             # Zero is a bound, and exact: the monitor will take the rounding off again.
             dual = rounding = primal_error

@@ -303,7 +303,7 @@ class KernelScores:
     def __init__(
         self, kernel: KernelMatrix, bias: float, n_classes: int, cache_size: float
     ) -> None:
-        self._kernel = kernel
+        self.kernel = kernel
         self._offset = bias**2
         self.n_rows = kernel.n_rows
         self._batches = [
@@ -325,7 +325,7 @@ class KernelScores:
     def _rows(self, number: int) -> np.ndarray:
         if number in self._cache:
             return self._cache[number]
-        entries = self._kernel.entries(self._batches[number], slice(None))
+        entries = self.kernel.entries(self._batches[number], slice(None))
         entries = np.ascontiguousarray(entries, dtype=np.float64)
         if self._offset:
             entries = entries + self._offset
@@ -394,7 +394,7 @@ class KernelScores:
     @functools.cached_property
     def _bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """Entries are at most ``q_i q_j``, and off by ``q_i r_j + r_i q_j``."""
-        bounds = self._kernel.bounds()
+        bounds = self.kernel.bounds()
         assert bounds is not None
         reach, error = bounds
         return np.sqrt(reach**2 + self._offset), error + gamma(1) * np.sqrt(self._offset)
@@ -407,7 +407,7 @@ class KernelScores:
             if number in self._cache:
                 out[batch] = (A.T @ self._cache[number].T).T
             else:
-                entries = self._kernel.entries(batch, used).astype(np.float64, copy=False)
+                entries = self.kernel.entries(batch, used).astype(np.float64, copy=False)
                 out[batch] = (part.T @ (entries + self._offset).T).T
         return out
 

@@ -209,7 +209,7 @@ class TransductiveTopK(ClassifierMixin, BaseEstimator):
 
     def _validate_candidates(self, candidates: Any, X: Any) -> Any:
         pool = validate_data(self, candidates, accept_sparse="csr", dtype=X.dtype, reset=False)
-        check_sparse(pool)
+        pool = check_sparse(pool)
         if sparse.issparse(X) and not sparse.issparse(pool):
             return sparse.csr_array(pool)
         if sparse.issparse(pool) and not sparse.issparse(X):

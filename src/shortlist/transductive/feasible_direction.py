@@ -73,6 +73,8 @@ class _Basis:
     def coefficients(self, vector: np.ndarray) -> np.ndarray:
         """Return how the added rows combine to `vector`, which lies in their span."""
         n = self.count
+        if n == 0:
+            return np.empty(0)  # older versions of SciPy solve no empty system
         return solve_triangular(self._R[:n, :n], self._Q[:n] @ vector, check_finite=False)
 
 

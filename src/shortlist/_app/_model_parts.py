@@ -1,0 +1,148 @@
+"""The parts of a model file that compiled code will follow, looked at first.
+
+Scikit-learn, libsvm and LightGBM trust their own state: an index that points outside an array
+is followed there, and ends the process.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+
+def walk_schema(path: Path) -> Iterator[Any]:
+    """Yield every object, list and value of the description in a model file."""
+    with zipfile.ZipFile(path) as archive:
+        waiting: list[Any] = [json.loads(archive.read("schema.json"))]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, dict | list):
+            waiting += part.values() if isinstance(part, dict) else part
+        yield part
+
+
+def check_parts(
+    part: Any, width: int | None = None, seen: set[tuple[int, int | None]] | None = None
+) -> None:
+    """Raise where a tree or a support vector machine points outside itself or its rows.
+
+    Parameters
+    ----------
+    part : object
+        A model, or a part of one.
+    width : int, default=None
+        Features of the rows that it gets, which scikit-learn checks when it gets them.
+    seen : set, default=None
+        Parts that were looked at, with the width.
+    """
+    seen = set() if seen is None else seen
+    if isinstance(part, str | bytes | int | float | np.ndarray | None):
+        return
+    home = type(part).__module__
+    own: Any = getattr(part, "n_features_in_", width)
+    # A forest hands its rows to its trees as they are.
+    width = min(own, width) if home.startswith("sklearn.tree") and width is not None else own
+    if (id(part), width) in seen:
+        return
+    seen.add((id(part), width))
+    nodes = getattr(part, "nodes", None)
+    if isinstance(nodes, np.ndarray) and nodes.dtype.names:
+        _check_nodes(part, nodes, width)
+    if home == "sklearn.tree._tree" and hasattr(part, "children_left"):
+        _check_children(part.children_left, part.children_right, part.feature, width)
+        return
+    if home.startswith("sklearn.svm") and hasattr(part, "support_vectors_"):
+        _check_vectors(part, width)
+    inside = (
+        part.values() if isinstance(part, dict) else part if isinstance(part, list | tuple) else ()
+    )
+    for item in (*inside, *vars(part).values()) if hasattr(part, "__dict__") else inside:
+        check_parts(item, width, seen)
+
+
+def check_texts(path: Path) -> None:
+    """Look at the trees that LightGBM keeps as text, before it reads them itself."""
+    for part in walk_schema(path):
+        if isinstance(part, str) and "Tree=" in part:
+            # Text is in the schema as JSON in JSON.
+            _check_boosted(json.loads(part) if part.startswith('"') else part)
+
+
+def _check_boosted(text: str) -> None:
+    """Raise where a tree of LightGBM points outside itself; leaves are negative numbers."""
+    head, *trees = text.split("\nTree=")
+    features = int(_entries(head)["max_feature_idx"]) + 1
+    for tree in trees:
+        lines = _entries(tree)
+        leaves = int(lines["num_leaves"])
+        kinds = [int(kind) for kind in lines.get("decision_type", "").split()]
+        if any(kind & 1 for kind in kinds) or {lines.get("num_cat"), lines.get("is_linear")} - {
+            "0",
+            None,
+        }:
+            raise ValueError("a tree has splits that no model of shortlist has")
+        for side in ("left_child", "right_child"):
+            children = [int(child) for child in lines.get(side, "").split()]
+            if len(children) != max(leaves - 1, 0) and leaves > 1:
+                raise ValueError("a tree is not complete")
+            for place, child in enumerate(children):
+                if not (-leaves <= child < 0 or place < child < leaves - 1):
+                    raise ValueError("a tree points outside itself")
+        if not all(0 <= int(place) < features for place in lines.get("split_feature", "").split()):
+            raise ValueError("a tree asks for a feature that is not there")
+
+
+def _entries(text: str) -> dict[str, str]:
+    return dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
+
+
+def _check_vectors(machine: Any, width: int | None) -> None:
+    """Check a support vector machine of two classes: libsvm takes all lengths on trust."""
+    vectors = machine.support_vectors_
+    count = len(vectors)
+    shapes = {
+        "support_vectors_": (count, width),
+        "support_": (count,),
+        "_n_support": (2,),
+        "_dual_coef_": (1, count),
+        "dual_coef_": (1, count),
+        "_intercept_": (1,),
+        "intercept_": (1,),
+        "classes_": (2,),
+    }
+    wrong = [name for name, shape in shapes.items() if np.shape(getattr(machine, name)) != shape]
+    kept = np.asarray(machine._n_support)
+    platt = {np.shape(machine._probA), np.shape(machine._probB)}
+    if wrong or kept.min() < 0 or kept.sum() != count or platt - {(0,), (1,)} or machine._sparse:
+        raise ValueError("a support vector machine points outside itself")
+
+
+def _check_nodes(tree: Any, nodes: np.ndarray, width: int | None) -> None:
+    """Check a tree of scikit-learn's histogram boosting."""
+    inner = ~nodes["is_leaf"].astype(bool)
+    left, right = (np.where(inner, nodes[side].astype(np.int64), -1) for side in ("left", "right"))
+    _check_children(left, right, nodes["feature_idx"], width)
+    categorical = inner & nodes["is_categorical"].astype(bool)
+    if categorical.any():
+        bitsets = getattr(tree, "raw_left_cat_bitsets", np.empty(0))
+        if (nodes["bitset_idx"][categorical] >= len(bitsets)).any():
+            raise ValueError("a tree points outside itself")
+
+
+def _check_children(
+    left: np.ndarray, right: np.ndarray, feature: np.ndarray, width: int | None
+) -> None:
+    """Raise unless children follow their parents, so that no walk leaves or goes in circles."""
+    places = np.arange(len(left))
+    inner = left != -1
+    for child in (left, right):
+        if ((child[inner] <= places[inner]) | (child[inner] >= len(left))).any():
+            raise ValueError("a tree points outside itself")
+    asked = feature[inner]
+    if len(asked) and (width is None or asked.min() < 0 or asked.max() >= width):
+        raise ValueError("a tree asks for a feature that is not there")

@@ -1,0 +1,121 @@
+"""Which files of the package a call visits, and which of them call each other.
+
+    python -m tests.walks               # all walks of docs/architecture.md
+    python -m tests.walks pick files    # some, by a word of their name; "files" lists the files
+
+A file is visited if one of its functions runs. Two files call back and forth if a function of
+each calls one of the other itself, not by way of another library.
+"""
+
+import os
+import sys
+import tempfile
+import threading
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import shortlist
+
+ROOT = str(Path(shortlist.__file__).parent) + os.sep
+
+
+class Walk(NamedTuple):
+    """Files by name, and the pairs of them that call each other, with one call each way."""
+
+    files: list[str]
+    pairs: list[str]
+
+
+def walk(call: Callable[[], object]) -> Walk:
+    """Make a call and look where it goes."""
+    files: set[str] = set()
+    calls: dict[tuple[str, str], str] = {}
+
+    def look(frame, event, _):
+        if event != "call" or frame.f_code.co_name.startswith("<"):
+            return
+        path = frame.f_code.co_filename
+        if not path.startswith(ROOT):
+            return
+        here = path[len(ROOT) :]
+        files.add(here)
+        caller = frame.f_back
+        if caller is not None and caller.f_code.co_filename.startswith(ROOT):
+            there = caller.f_code.co_filename[len(ROOT) :]
+            if there != here:
+                calls.setdefault((there, here), frame.f_code.co_name)
+
+    threading.setprofile(look)
+    sys.setprofile(look)
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+    pairs = [
+        f"{a} <-> {b} ({calls[b, a]}, {calls[a, b]})"
+        for a, b in sorted(calls)
+        if a < b and (b, a) in calls
+    ]
+    return Walk(sorted(files), pairs)
+
+
+def walks() -> dict[str, Callable[[], object]]:
+    """Return the calls by name; what they need is made beforehand."""
+    from click.testing import CliRunner
+    from sklearn.datasets import load_breast_cancer
+    from sklearn.preprocessing import scale
+
+    from shortlist import RankSVM, TopKSVC, TopPush, TransductiveTopK, pick
+    from shortlist._app import app
+
+    X, y = load_breast_cancer(return_X_y=True)
+    X = scale(X)
+    models = {
+        "TopPush": TopPush(),
+        "TopPush, kernel": TopPush(kernel="rbf"),
+        "RankSVM": RankSVM(),
+        "TopKSVC": TopKSVC(k=1),
+    }
+    found: dict[str, Callable[[], object]] = {
+        name: lambda model=model: model.fit(X, y) for name, model in models.items()
+    }
+    budget = TransductiveTopK(k=20)
+    found["TransductiveTopK"] = lambda: budget.fit(X[:400], y[:400], X[400:])
+    found["TopPush on dask"] = lambda: _on_dask(X, y)
+    found["pick"] = lambda: pick(X[:400], y[:400], X[400:], k=20, pos_label=1, effort="quick")
+
+    def command() -> None:
+        runner = CliRunner()
+        with tempfile.TemporaryDirectory() as folder, runner.isolated_filesystem(folder):
+            result = runner.invoke(app, ["demo"])
+            assert result.exit_code == 0, result.output
+
+    found["the command, with a report"] = command
+    return found
+
+
+def _on_dask(X, y) -> None:
+    import dask
+    import dask.array as da
+
+    from shortlist.dask import TopPush
+
+    with dask.config.set(scheduler="synchronous"):
+        TopPush().fit(da.from_array(X, chunks=(200, 30)), da.from_array(y, chunks=200))
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    words = [word for word in sys.argv[1:] if word != "files"]
+    for name, call in walks().items():
+        if words and not any(word in name for word in words):
+            continue
+        visited = walk(call)
+        print(f"{name}: {len(visited.files)} files")
+        if "files" in sys.argv[1:]:
+            print("   ", ", ".join(visited.files))
+        for pair in visited.pairs:
+            print("    back and forth:", pair)

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 HERE = Path(__file__).parent
-BENCHMARKS = ("linear", "kernel", "topk", "ranking", "transductive", "metrics", "scale")
+BENCHMARKS = ("linear", "kernel", "topk", "ranking", "transductive", "metrics", "scale", "rivals")
 START, END = "<!-- table: python -m benchmarks.all -->", "<!-- end of table -->"
 
 

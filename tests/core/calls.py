@@ -228,6 +228,15 @@ def calls():
             plans,
         ),
         Call(
+            "worst_places",
+            {
+                "positive": -np.arange(3.0),
+                "negative": -np.arange(5.0),
+                "place": np.zeros(5, np.int64),
+            },
+            ("place",),
+        ),
+        Call(
             "topk_vertices",
             {
                 "rho": rho,

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 
 from shortlist import RankSVM
@@ -123,3 +124,11 @@ def test_memory_is_rows_squared_and_asked_for():
         RankSVM(pairwise_features="exterior", cache_size=0.1).fit(X, y)
     with pytest.raises(ValueError, match="solver='fw' cannot be used"):
         RankSVM(pairwise_features="exterior", solver="fw").fit(X, y)
+
+
+def test_a_kernel_that_is_not_positive_gives_the_zero_model():
+    X, y = rows(5)
+    with pytest.warns(ConvergenceWarning, match="not positive semi-definite"):
+        model = RankSVM(kernel="precomputed", pairwise_features="exterior").fit(X @ -X.T, y)
+    assert model.certificate_.status == "local"
+    assert not model.predict(X @ -X.T).any()

@@ -25,6 +25,7 @@ import numpy as np
 
 from .._losses import Loss
 from ..rows.kernels import KernelMatrix
+from ..rows.positive import is_positive
 from ..rows.rounding import UNIT, gamma
 from .problem import pair_weight
 from .proof import Evidence
@@ -39,7 +40,8 @@ class ExteriorSpace:
     kernel : KernelMatrix
         Kernel matrix of the training rows.
     products : int
-        Products that were added up for an entry of a given matrix.
+        Products that were added up for an entry of a matrix of inner products; zero where it
+        was given.
     """
 
     def __init__(self, kernel: KernelMatrix, products: int = 0) -> None:
@@ -49,6 +51,7 @@ class ExteriorSpace:
         assert bounds is not None  # of entries in float64 they are known
         self._q, self._r = bounds
         self.length = float(self._q.max()) ** 2
+        self.indefinite = not products and not is_positive(kernel, centred=False)
         self.matrix = np.asarray(kernel.entries(slice(None), slice(None)), dtype=np.float64)
         norm = float(np.linalg.norm(self.matrix))
         lost = 0.0

@@ -31,7 +31,10 @@ def test_pick_then_score_then_evaluate(files, run, loans):
     assert b"Traceback" not in done.stderr
     found = read("list.csv")
     original = read("candidates.csv")
-    assert list(found) == ["rank", "row", "score", *original]
+    why = ["reason_1", "reason_2", "reason_3"]
+    assert list(found)[:4] == ["rank", "row", "score", "probability"]
+    assert [name for name in found if name not in why][4:] == list(original)
+    assert set(why) <= set(found)
     assert found["rank"].tolist() == [str(rank) for rank in range(1, 21)]
     assert np.all(np.diff(found["score"].astype(float)) <= 0)
     rows = original.iloc[found["row"].astype(int)].reset_index(drop=True)
@@ -72,7 +75,7 @@ def test_json_and_pipes(files, run):
     told = json.loads(done.stdout)
     assert told["k"] == 8
     assert len(told["list"]) == 8
-    assert {"rank", "row", "score", "loan"} == set(told["list"][0])
+    assert {"rank", "row", "score", "probability", "loan", "reasons"} == set(told["list"][0])
     assert told["expected_hits"]["low"] <= told["expected_hits"]["value"]
     assert told["verdict"].endswith(".")
     assert not list(files.glob("*.html"))

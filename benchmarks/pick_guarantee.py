@@ -23,7 +23,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from benchmarks.pick_sets import SETS
+from benchmarks.pick_sets import find
 from shortlist import pick
 from shortlist.metrics import conformal_selection
 from shortlist.picking.guarantee import Wish, guarantee, reserve
@@ -53,7 +53,7 @@ def simulated(share: float, digits: int | None, copies: bool) -> Deal:
 
 
 def stored(name: str) -> Deal:
-    X, y = next(found for found in SETS if found.name == name).load()
+    X, y = find(name).load()
 
     def deal(rng: np.random.Generator, n: int, m: int) -> tuple[np.ndarray, np.ndarray]:
         rows = rng.permutation(len(y))[: n + m]

@@ -89,3 +89,11 @@ def test_steps_that_are_rounding_only():
     for C in (1.0, 1e4, 1e8):
         model = RankSVM(C=C, kernel="precomputed", loss="squared_hinge").fit(K, np.arange(20.0))
         assert model.certificate_.gap >= 0.0
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_rows_too_short_for_the_exact_search():
+    """Coefficients that SCIP takes for infinite were an error."""
+    pytest.importorskip("pyscipopt")
+    place = Combination("TransductiveTopK", "linear", "exact", "csr", "float32")
+    assert run(place, "scale 1e-12", "stall", ".") in ("stalled", "max_iter")

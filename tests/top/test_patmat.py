@@ -48,13 +48,23 @@ def test_surrogate_solves_its_equation(scores, power, theta, share, seed):
     assert t == pytest.approx(slow, rel=1e-7, abs=1e-6)
 
 
-@given(scores=scores_of, power=st.sampled_from(["hinge", "squared_hinge"]), seed=st.integers(0, 99))
-def test_penalty_is_the_conjugate(scores, power, seed):
-    """p.s - psi(p) <= T(s) for every p, so that the dual bounds the primal."""
+@given(
+    scores=scores_of,
+    power=st.sampled_from(["hinge", "squared_hinge"]),
+    theta=st.sampled_from([0.4, 1.5]),
+    seed=st.integers(0, 99),
+)
+def test_penalty_is_the_conjugate(scores, power, theta, seed):
+    """p.s - psi(p) <= T(s) for every p, so that the dual bounds the primal; = at the best p."""
     rng = np.random.default_rng(seed)
     scores, weight = np.array(scores), rng.uniform(0.1, 3.0, len(scores))
-    threshold = SurrogateQuantile(LOSSES[power], 1.5, 0.3 * weight.sum())
+    threshold = SurrogateQuantile(LOSSES[power], theta, 0.3 * weight.sum())
     t = threshold.value(scores, weight)
+    if power == "squared_hinge":
+        best = threshold.shares(scores, weight, t)
+        assert best @ scores - threshold.penalty(best, weight) == pytest.approx(
+            t, rel=1e-7, abs=1e-6
+        )
     for _ in range(5):
         p = rng.dirichlet(np.full(len(scores), 0.5))
         assert p @ scores - threshold.penalty(p, weight) <= t + 1e-7 * (1 + abs(t))

@@ -62,7 +62,7 @@ from . import _options
 @click.option(
     "--only-new",
     is_flag=True,
-    help="With --time and --group: judge by groups that were not known before.",
+    help="With --time and --group or --one-per: judge by groups that were not known before.",
 )
 @click.option(
     "--value", metavar="COLUMN|NUMBER", help="What a hit brings: the list is then worth most."

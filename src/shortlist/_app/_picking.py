@@ -182,6 +182,12 @@ def check_columns(table: Table, old: Table, request: Request) -> None:
     old.check_columns([name for name in named if name], "named by --type")
     table.check_columns(request.ids, "named by --id")
     request.check(table, old, request.ids)
+    grouped = request.group is not None or request.one_per is not None
+    if request.only_new and (request.time is None or not grouped):
+        raise TableError(
+            "--only-new is about what was not known before a window: it needs --time, and --group "
+            "or --one-per."
+        )
     unused = set(request.roles)
     columns = [name for name in old.columns if name not in unused]
     if not columns:

@@ -171,7 +171,8 @@ def pick(
         Time until a label is known, such as "7d"; a number counts days. Nothing is learned
         from rows whose label was not known when a window began.
     only_new : bool, default=False
-        With `time` and `groups`: test only groups that were not known before a window.
+        With `time`, and `groups` or `one_per`: test only groups, or entities, that were not
+        known before a window.
     base_rate : float, default=None
         Share of positives among the candidates, where the history was thinned.
     fill : bool, default=None
@@ -243,8 +244,13 @@ def pick(
         cluster=None if clusters is None else CLUSTER,
         clusters=None if clusters is None else Clusters(clusters, y, features, seed),
     )
-    if groups is None and time is None and terms.history.entity is not None:
+    if groups is None and (time is None or only_new):
         groups = terms.history.entity
+    if only_new and (time is None or groups is None):
+        raise ValueError(
+            "only_new tests what was not known before a window: it needs time, and groups or "
+            "one_per."
+        )
     history = aim.read(X, y, sample_weight, groups, pos_label)
     if aim.numeric and scoring is not None:
         raise ValueError(f"scoring={scoring!r} judges labels; with goal={goal!r} leave it out.")

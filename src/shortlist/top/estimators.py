@@ -52,7 +52,8 @@ class TopPush(TopClassifier):
         "linear", "rbf", "poly", "sigmoid", "laplacian", "chi2", "tanimoto", "minmax",
         "precomputed", or a function of two row matrices that returns their kernel
         matrix. The kernel should be positive semi-definite ("sigmoid" is not in
-        general): otherwise the certificate need not close.
+        general): where it turns out not to be, a warning says so and the certificate claims
+        nothing (status ``"local"``).
     gamma : {"scale", "auto"} or float, default="scale"
         Coefficient of "rbf", "poly", "sigmoid", "laplacian" and "chi2": "scale" is
         ``1 / (n_features * X.var())``, "auto" is ``1 / n_features``.
@@ -241,7 +242,8 @@ class PatMat(TopClassifier):
         "linear", "rbf", "poly", "sigmoid", "laplacian", "chi2", "tanimoto", "minmax",
         "precomputed", or a function of two row matrices that returns their kernel
         matrix. The kernel should be positive semi-definite ("sigmoid" is not in
-        general): otherwise the certificate need not close.
+        general): where it turns out not to be, a warning says so and the certificate claims
+        nothing (status ``"local"``).
     gamma : {"scale", "auto"} or float, default="scale"
         Coefficient of "rbf", "poly", "sigmoid", "laplacian" and "chi2": "scale" is
         ``1 / (n_features * X.var())``, "auto" is ``1 / n_features``.

@@ -43,6 +43,7 @@ _INSTALL = (
 
 _CPU_CLOCK = 1  # of SCIP's parameter timing/clocktype
 _TOLERANCE = 1e-7  # of primal and dual feasibility; smaller ones upset the linear solver
+_LARGEST = 1e15  # coefficient; SCIP takes 1e20 for infinite
 # Seconds between two looks at the clock and for signals, and what SCIP needs to end.
 _LOOK, _ENDING = 0.05, 0.1
 
@@ -85,6 +86,10 @@ def branch_and_bound(
     Returns the best model, which the monitor knows. A limit in CPU seconds replaces that of
     the monitor, which would rob a search on a busy machine.
     """
+    if 1.0 / (_length(problem) ** 2 * float(problem.c.sum())) > _LARGEST:
+        # Rows so short that no weight is worth its square: SCIP has no number for that.
+        monitor.stall()
+        return start
     try:
         tree = _Tree(problem, start, monitor.exhausted)
     except _OutOfTimeError:
@@ -102,6 +107,10 @@ def branch_and_bound(
     return best
 
 
+def _length(problem: BudgetedSVM) -> float:
+    return problem.reach.length or 1.0
+
+
 class _OutOfTimeError(Exception):
     """The time limit passed before the search began."""
 
@@ -112,7 +121,7 @@ class _Tree:
     def __init__(self, problem: BudgetedSVM, start: Solution, stop: Callable[[], bool]) -> None:
         scip = _scip()
         self.problem = problem
-        self._length = problem.reach.length or 1.0
+        self._length = _length(problem)
         self._total = float(problem.c.sum())
         value = start.primal + start.error
         self._constants = np.maximum(score_bounds(problem, value, stop), 0.0) * (1.0 + 1e-9)

@@ -172,7 +172,7 @@ def methods(split: Split) -> dict[str, np.ndarray]:
         left = pool[split.families[pool] != name]
         found[f"without {name}"] = combined(split, left, HEAD)
         found[f"{name} alone"] = split.best(name)
-    if split.bagged.any():
+    if split.bagged[:, pool].any(axis=0).all():
         found["the models of the folds, averaged"] = fitted.log_odds(split.bagged[:, pool])
     for i in np.setdiff1d(np.arange(len(split.names)), pool):
         name = split.names[i].removeprefix("tried ")

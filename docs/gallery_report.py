@@ -1,57 +1,64 @@
-"""Draw the picture of the report: light and dark halves, from the bundled loans.
+"""Draw the pictures of the report: on a screen, by night and on a telephone, from real loans.
 
 Needs Chromium and its driver. Run ``python docs/gallery_report.py``; the picture goes to
-``docs/gallery/report.png``.
+``docs/gallery/report.png``, and the digest of what it was made from to ``report.txt`` beside it,
+so that a test can tell when it is stale.
 """
 
 from __future__ import annotations
 
 import base64
+import hashlib
 import shutil
 import tempfile
 from io import BytesIO
 from pathlib import Path
 
 import numpy as np
-from PIL import Image
-from selenium import webdriver
 
-from shortlist import pick
-from shortlist.datasets import load_credit
+FOLDER = Path(__file__).parent / "gallery"
+TARGET, DIGEST = FOLDER / "report.png", FOLDER / "report.txt"
+SOURCES = Path(__file__).parent.parent / "src" / "shortlist" / "report"
+HEIGHT, PHONE, DESKTOP = 1400, 390, 900
 
-TARGET = Path(__file__).parent / "gallery" / "report.png"
-WIDTH, HEIGHT = 860, 1290
+
+def digest() -> str:
+    """Return what names the templates, the style, the script and this file."""
+    made = hashlib.sha256()
+    files = [*SOURCES.glob("*.css"), *SOURCES.glob("*.js"), *SOURCES.glob("templates/*")]
+    for file in (*sorted(files), Path(__file__)):
+        made.update(file.name.encode() + file.read_bytes().replace(b"\r\n", b"\n"))
+    return made.hexdigest()
 
 
 def write_page(path: Path) -> None:
     """Choose 30 of 300 loans, and report on it."""
+    from shortlist import pick
+    from shortlist.datasets import load_credit
+    from shortlist.report import write_report
+
     loans, bad = load_credit()
     order = np.random.default_rng(0).permutation(len(loans))
     past, now = order[:700], order[700:]
-    found = pick(
-        loans.iloc[past], np.where(bad, "bad", "good")[past], loans.iloc[now], 30, pos_label="bad"
-    )
+    outcome = np.where(bad, "bad", "good")
+    found = pick(loans.iloc[past], outcome[past], loans.iloc[now], 30, pos_label="bad")
     rows = loans.iloc[now].iloc[found.selected]
-    found.report(path, rows=rows, title="30 of 300 loans to look at")
-
-
-def half(driver: webdriver.Chrome, path: Path, scheme: str, first: str) -> Image.Image:
-    """Photograph the page from one of its sections on."""
-    features = [{"name": "prefers-color-scheme", "value": scheme}]
-    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
-    driver.get(path.as_uri())
-    top = driver.execute_script(
-        "return document.querySelector(arguments[0]).getBoundingClientRect().top", first
+    rows.insert(0, "loan", [f"L{number:04d}" for number in now[found.selected]])
+    write_report(
+        found,
+        path,
+        rows=rows,
+        title="30 of 300 loans to look at",
+        reasons=found.explained,
+        ids=["loan"],
     )
-    clip = {"x": 0, "y": max(0, top - 24), "width": WIDTH, "height": HEIGHT, "scale": 1}
-    shot = driver.execute_cdp_cmd(
-        "Page.captureScreenshot", {"clip": clip, "captureBeyondViewport": True}
-    )
-    return Image.open(BytesIO(base64.b64decode(shot["data"]))).convert("RGB")
 
 
 def main() -> None:
-    """Put two halves side by side."""
+    """Put three views side by side."""
+    from PIL import Image
+    from selenium import webdriver
+
     options = webdriver.ChromeOptions()
     options.binary_location = shutil.which("chromium") or ""
     for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"):
@@ -59,17 +66,41 @@ def main() -> None:
     driver = webdriver.Chrome(
         options=options, service=webdriver.ChromeService(shutil.which("chromedriver"))
     )
-    size = {"width": WIDTH, "height": HEIGHT, "deviceScaleFactor": 1, "mobile": False}
+
+    def view(path: Path, width: int, scheme: str, first: str, unfold: bool) -> Image.Image:
+        """Photograph the page from one of its parts on."""
+        size = {"width": width, "height": HEIGHT, "deviceScaleFactor": 1, "mobile": False}
+        driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+        driver.get(path.as_uri())
+        if unfold:
+            driver.execute_script("document.querySelector('#list-table details').open = true")
+        top = driver.execute_script(
+            "return document.querySelector(arguments[0]).getBoundingClientRect().top", first
+        )
+        clip = {"x": 0, "y": max(0, top - 24), "width": width, "height": HEIGHT, "scale": 1}
+        shot = driver.execute_cdp_cmd(
+            "Page.captureScreenshot", {"clip": clip, "captureBeyondViewport": True}
+        )
+        return Image.open(BytesIO(base64.b64decode(shot["data"]))).convert("RGB")
+
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "report.html")
         write_page(path)
-        driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-        halves = [half(driver, path, "light", "header"), half(driver, path, "dark", "#comparison")]
+        views = [
+            view(path, DESKTOP, "light", "header", True),
+            view(path, DESKTOP, "dark", "#budget", False),
+            view(path, PHONE, "light", "header", False),
+        ]
     driver.quit()
-    picture = Image.new("RGB", (2 * WIDTH, HEIGHT))
-    for i, part in enumerate(halves):
-        picture.paste(part, (i * WIDTH, 0))
-    picture.quantize(200).save(TARGET, optimize=True)
+    picture = Image.new("RGB", (sum(part.width for part in views), HEIGHT), "white")
+    left = 0
+    for part in views:
+        picture.paste(part, (left, 0))
+        left += part.width
+    picture.quantize(160).save(TARGET, optimize=True)
+    DIGEST.write_text(f"{digest()}\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -106,6 +106,15 @@ def test_mistakes_are_named(tables, invoke, options):
     assert MISTAKES[options] in done.stderr
 
 
+def test_a_missing_customer_is_named_with_its_row(tables, invoke):
+    rows = pd.read_csv("c.csv", sep=";", dtype=str)
+    rows.loc[[4, 6], "customer"] = ""
+    rows.to_csv("c.csv", index=False, sep=";")
+    done = invoke(*PICK, "--drop", "grade", "--one-per", "customer")
+    assert done.exit_code == 1
+    assert "--one-per customer: c.csv has no value in row 4" in done.stderr
+
+
 def test_a_missing_value_is_named_with_its_row(tables, invoke):
     rows = pd.read_csv("c.csv", sep=";", dtype=str)
     rows.loc[4, "amount"] = ""

@@ -81,6 +81,9 @@ def test_pairs_of_arrays_say_the_same(tables):
         ({"time": "region"}, "which is no time"),
         ({"base_rate": 1.5}, "base_rate must be"),
         ({"exclude": [900]}, "exclude must be row numbers"),
+        ({"exclude": [-1]}, "exclude must be row numbers"),
+        ({"time": (np.arange(400), ["2024-01-01"] * 200)}, "of one kind"),
+        ({"one_per": ([None] * 400, np.arange(200))}, "one_per is missing in row 0 of X, and 400"),
         ({"cost": np.nan}, "cost"),
     ],
 )
@@ -164,6 +167,33 @@ def test_folds_in_time(tables):
     assert rows.row[rows.fold == rows.fold.max()].max() == 399
     with pytest.raises(ValueError, match="time leaves no window to test"):
         found(tables, time="booked", delay="600d")
+
+
+def test_only_new_entities(tables):
+    result = found(tables, time="booked", one_per="customer", only_new=True)
+    rows, customer = result.held_out_rows, tables[0]["customer"].to_numpy()
+    for number in np.unique(rows.fold):
+        tested = rows.row[rows.fold == number]
+        assert not set(customer[tested]) & set(customer[: tested.min()])
+    with pytest.raises(ValueError, match="only_new tests what was not known"):
+        found(tables, only_new=True)
+
+
+def test_numbers_in_time_say_where_they_are_heading(tables):
+    H, _, C, _ = tables
+    result = pick(
+        H.drop(columns="amount"),
+        H["amount"],
+        C.drop(columns="amount"),
+        20,
+        goal="sum",
+        models=["RankSVM"],
+        effort="quick",
+        time="booked",
+    )
+    assert len(result.windows) >= 1
+    assert result.windows[0].begin < result.windows[-1].end
+    assert result.expected_gain.low <= result.expected_gain.value <= result.expected_gain.high
 
 
 def test_calibration_is_monotone_and_right_at_the_top():

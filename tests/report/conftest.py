@@ -51,7 +51,7 @@ def rows(result):
 @pytest.fixture(scope="session")
 def path(result, rows, tmp_path_factory):
     target = tmp_path_factory.mktemp("report") / "report.html"
-    write_report(result, target, rows=rows)
+    write_report(result, target, rows=rows, reasons=result.explained)
     return target
 
 

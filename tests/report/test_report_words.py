@@ -8,9 +8,17 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from shortlist.certificate import Certificate
-from shortlist.report._html import Html, element, join, json_script
 from shortlist.report._scale import Scale, rounded_around, rounded_up
-from shortlist.report._words import at_most, certified, count, duration, percent, sentence, signed
+from shortlist.report._words import (
+    at_most,
+    certified,
+    count,
+    duration,
+    family,
+    percent,
+    sentence,
+    signed,
+)
 
 sizes = st.floats(1e-12, 1e12)
 
@@ -132,45 +140,6 @@ def test_logarithmic_ticks(high, at_most):
     assert 0 <= places[0] <= places[-1] <= 100 + 1e-6
 
 
-texts = st.text(st.characters(exclude_categories=["Cs"]))
-
-
-@given(content=texts, attribute=texts)
-def test_text_stays_text(content, attribute):
-    from html.parser import HTMLParser
-
-    found = []
-
-    class Reader(HTMLParser):
-        def handle_starttag(self, tag, attrs):
-            found.append((tag, dict(attrs)))
-
-        def handle_data(self, data):
-            found.append(data)
-
-    reader = Reader()
-    reader.feed(element("p", content, title=attribute) + "<hr>")
-    reader.close()
-    assert found[0] == ("p", {"title": attribute})
-    assert "".join(part for part in found if isinstance(part, str)) == content
-    assert found[-1] == ("hr", {})
-
-
-@given(content=texts)
-def test_data_cannot_end_its_element(content):
-    import json
-
-    script = json_script({"name": content}, "data")
-    inside = script.removeprefix('<script type="application/json" id="data">')
-    inside = inside.removesuffix("</script>")
-    assert not set("<>&") & set(inside)
-    assert json.loads(inside) == {"name": content}
-
-
-def test_markup_is_not_escaped_twice():
-    inner = element("b", "a & b")
-    assert join(inner, None, "<") == "<b>a &amp; b</b>&lt;"
-    assert isinstance(join(inner), Html)
-    assert element("input", type="range", disabled=False, hidden=True, max=None) == (
-        '<input type="range" hidden>'
-    )
+def test_kinds_of_models_have_plain_names():
+    assert family("LightGBM") == "Boosted trees (LightGBM)"
+    assert family("mine <b>") == "mine <b>"

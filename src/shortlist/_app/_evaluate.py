@@ -30,6 +30,16 @@ from ._lists import print_json, warn
     metavar="COLUMN",
     help="Column that names a row in both files. May be repeated.",
 )
+@click.option(
+    "--against",
+    metavar="FILE",
+    help="Model (.skops) that made the list: says whether its promise was kept.",
+)
+@click.option(
+    "--log",
+    metavar="FILE",
+    help="Ledger (.csv) to append the list to; with several lists it tells chance from decay.",
+)
 @_options.encoding
 @_options.as_json
 def evaluate(
@@ -40,6 +50,8 @@ def evaluate(
     budget: int | float | None,
     truth: str | None,
     keys: tuple[str, ...],
+    against: str | None,
+    log: str | None,
     encoding: str,
     as_json: bool,
 ) -> None:
@@ -52,15 +64,34 @@ def evaluate(
     \b
     shortlist evaluate scored.csv --label fraud -k 100
     shortlist evaluate list.csv --truth outcomes.csv --on payment_id --label fraud
+    shortlist evaluate outcomes.csv --label fraud --against model.skops --log lists.csv
     """  # noqa: D301
     if (truth is None) != (not keys):
         raise click.UsageError("--truth FILE and --on COLUMN belong together.")
+    if log is not None and against is None:
+        raise click.UsageError("--log FILE needs --against MODEL: a ledger holds promises.")
+    if log is not None and not log.lower().endswith(".csv"):
+        raise click.UsageError(f"--log {log} must end in .csv.")
     _options.check_streams((scored, truth or ""), None, as_json)
 
     from ._judging import read_scored
 
+    saved = None
+    if against is not None:
+        from ._keeping import load_promise
+
+        saved = load_promise(against)
+        positive = saved.positive if positive is None else positive
     y, scores, listed, chosen, notes = read_scored(
-        scored, truth, keys, label=label, positive=positive, score=score, encoding=encoding
+        scored,
+        truth,
+        keys,
+        label=label,
+        positive=positive,
+        score=score,
+        encoding=encoding,
+        # Which label is looked for is known: a list may be all hits, or none.
+        alone=saved is not None,
     )
     from ..metrics import interval
     from ..picking.history import check_budget
@@ -75,6 +106,7 @@ def evaluate(
             ("recall_at_k", {"k": k}),
             ("positives_at_top", {}),
         )
+        if name == "precision_at_k" or 0 < y.sum() < len(y)
     }
     figures: dict[str, dict[str, Any]] = {
         name: {"estimate": value.estimate, "low": value.low, "high": value.high}
@@ -82,6 +114,13 @@ def evaluate(
     }
     precision = figures["precision_at_k"]
     hits = {key: value * k for key, value in precision.items()}
+    kept: dict[str, Any] = {}
+    said: list[str] = []
+    if against is not None and saved is not None:
+        from ._keeping import keep_promise
+
+        found_hits = hits["estimate"]
+        kept, said = keep_promise(scored, against, saved, log, found_hits, k, listed, label, chosen)
     if as_json:
         print_json(
             {
@@ -94,6 +133,7 @@ def evaluate(
                 "warnings": notes,
                 "hits": hits,
                 **figures,
+                **kept,
             }
         )
         return
@@ -101,9 +141,10 @@ def evaluate(
     lines: list[tuple[str, dict[str, Any], str | None]] = [
         (f"hits in the first {k:,}", hits, None),
         ("precision", precision, "{:.1%}"),
-        (f"recall, of all {chosen!r}", figures["recall_at_k"], "{:.1%}"),
-        ("above every other row", figures["positives_at_top"], "{:.1%}"),
+        (f"recall, of all {chosen!r}", figures.get("recall_at_k", {}), "{:.1%}"),
+        ("above every other row", figures.get("positives_at_top", {}), "{:.1%}"),
     ]
+    lines = [line for line in lines if line[1]]
     width = max(len(name) for name, _, _ in lines)
     for name, value, style in lines:
         estimate, low, high = (
@@ -111,6 +152,8 @@ def evaluate(
             for key in ("estimate", "low", "high")
         )
         click.echo(f"  {name:<{width}}  {estimate:>7}   95 % interval {low} to {high}")
+    for line in said:
+        click.echo(line)
 
 
 def _count(hits: float) -> str:

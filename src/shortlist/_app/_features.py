@@ -275,6 +275,12 @@ class Features:
         every = [made for name, part in self._parts.items() for made in part.names(name)]
         return _distinct([every[place] for place in self.kept])
 
+    @property
+    def owners(self) -> list[str]:
+        """The column behind each feature."""
+        every = [name for name, part in self._parts.items() for _ in part.names(name)]
+        return [every[place] for place in self.kept]
+
     def make(self, typed: pd.DataFrame) -> pd.DataFrame:
         """Return the features of rows."""
         if self._first is not None and self._first[0] is typed:

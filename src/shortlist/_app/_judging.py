@@ -24,6 +24,7 @@ def read_scored(
     positive: str | None,
     score: str,
     encoding: str,
+    alone: bool = False,
 ) -> tuple[np.ndarray, np.ndarray, int, str, list[str]]:
     """Return labels, scores, rows of the list, the positive label, and what was left out.
 
@@ -39,6 +40,8 @@ def read_scored(
         Columns that name a row in both.
     label, positive, score, encoding
         As in the command.
+    alone : bool, default=False
+        Whether the rows may be of one class.
     """
     for path in (scored, truth):
         if path not in ("-", None):
@@ -52,7 +55,7 @@ def read_scored(
         if truth is None:
             table.check_columns([label], "named by --label")
             found, name = table.cells(label), table.name
-            present, y, chosen = read_labels(found, label, positive, name)
+            present, y, chosen = read_labels(found, label, positive, name, alone)
         else:
             known = _table(stack, truth, encoding)
             known.check_columns([label], "named by --label")
@@ -61,7 +64,7 @@ def read_scored(
             place = _places(table, known, keys)
             every = known.cells(label)
             # All outcomes say which labels there are; the list may hold one of them only.
-            outcome, hit, chosen = read_labels(every, label, positive, known.name)
+            outcome, hit, chosen = read_labels(every, label, positive, known.name, alone)
             hits = np.zeros(len(every), dtype=bool)
             hits[np.flatnonzero(outcome)] = hit
             met = place >= 0

@@ -57,7 +57,11 @@ class Leak:
 
 
 def read_labels(
-    cells: Sequence[Any], label: str, positive: str | None, name: str
+    cells: Sequence[Any],
+    label: str,
+    positive: str | None,
+    name: str,
+    alone: bool = False,
 ) -> tuple[np.ndarray, np.ndarray, str]:
     """Return which rows have a label, which of those are positive, and the positive label.
 
@@ -71,6 +75,8 @@ def read_labels(
         The positive label; None where it goes without saying (1, yes, true).
     name : str
         What messages call the file.
+    alone : bool, default=False
+        Whether one class may be all there is: the rows of a list may all be hits, or none.
     """
     spelled = {cell: None if is_blank(cell) else spelling(cell) for cell in set(cells)}
     text = [spelled[cell] for cell in cells]
@@ -79,7 +85,7 @@ def read_labels(
         raise TableError(f"{name}: column {label!r} holds no label.")
     values = [value for value, _ in counts.most_common()]
     shown = ", ".join(f"{value!r} ({counts[value]:,})" for value in values[:5])
-    if len(values) == 1 and positive in (None, *values):
+    if len(values) == 1 and positive in (None, *values) and not alone:
         raise TableError(
             f"{name}: column {label!r} holds one class only ({shown}); rows with the label you "
             "look for and rows without it are needed."
@@ -95,7 +101,7 @@ def read_labels(
         chosen = values[place]
     else:
         chosen = spelling(positive)
-        if chosen not in counts:
+        if chosen not in counts and not (alone and len(values) == 1):
             raise TableError(
                 f"{name}: column {label!r} has no label {positive!r}; it holds {shown}."
             )

@@ -12,13 +12,16 @@ import pandas as pd
 from sklearn.preprocessing import FunctionTransformer
 
 from .. import picking
-from ._columns import Columns, StrangeCount
+from ..picking.promise import promises_of
+from ..picking.reasons import Reasons, find_reasons
+from ..picking.subject import Subject
+from ._columns import DATE, Columns, StrangeCount
 from ._copies import Copies
 from ._deciding import parse_types, read_columns
 from ._features import Features
 from ._hints import find_hints, pick_options
 from ._labels import Leak, find_leaks
-from ._lists import warn
+from ._lists import Listed, warn
 from ._picking import Clock, Request, tell_columns
 from ._progress import progress
 from ._tables import Table, TableError, listed
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
 
 # Candidates above this number of cells are read in blocks.
 _CELLS_AT_ONCE = 1_000_000
+# Rows of the list that get reasons: each costs some hundred mixed rows to score.
+_EXPLAINED = 500
 
 
 @dataclass
@@ -49,6 +54,10 @@ class Job:
         Columns that seem to know the label.
     result : Shortlist
         The list, with row numbers of the candidates file.
+    reasons : Reasons or None
+        Why its rows are on it; the first of them, where it is long.
+    listed : Listed
+        The list, as it is written.
     entries : list of dict
         The list for programs, where it is asked for.
     """
@@ -60,6 +69,8 @@ class Job:
     notes: list[str]
     leaks: list[Leak]
     result: picking.Shortlist = field(init=False)
+    reasons: Reasons | None = field(init=False, default=None)
+    listed: Listed = field(init=False)
     entries: list[dict[str, Any]] = field(init=False, default_factory=list)
 
     def saved(self, request: Request) -> SavedModel:
@@ -75,6 +86,7 @@ class Job:
             list(request.ids),
             self.result.winner,
             dict(self.result.settings["versions"]),
+            None if self.result.expected_hits is None else promises_of(self.result),
         )
 
 
@@ -162,7 +174,48 @@ def learn(
     _choose(job, typed, y, terms, pool, request)
     job.result = replace(job.result, positive_label=positive)
     clock.done("models")
+    if request.reasons and len(job.result.selected):
+        job.reasons = _reasons(job)
+    clock.done("reasons")
+    result = job.result
+    job.listed = Listed(
+        result.selected,
+        result.scores[result.selected],
+        None if result.probability is None else result.probability[result.selected],
+        [] if job.reasons is None else job.reasons.texts(request.reasons),
+        request.ids,
+    )
     return job
+
+
+def _reasons(job: Job) -> Reasons:
+    """Explain the first rows of the list; dates as dates."""
+    result = job.result
+    found = find_reasons(
+        result.model[-1],
+        result.subject,
+        result.selected[:_EXPLAINED],
+        result.scores,
+        result.settings["seed"],
+    )
+    if len(found.rows) < result.k:
+        note = f"reasons are given for the first {len(found.rows):,} rows of the list."
+        warn(note)
+        job.notes.append(note)
+    cells, usual = list(found.cells), list(found.usual)
+    for place, name in enumerate(found.columns):
+        if job.columns[name].kind == DATE:
+            cells[place] = as_dates(cells[place])
+            if usual[place] is not None:
+                usual[place] = as_dates(np.array([usual[place]]))[0]
+    return replace(found, cells=cells, usual=usual)
+
+
+def as_dates(seconds: np.ndarray) -> np.ndarray:
+    """Seconds since 1970 as dates; what is not a number is no date."""
+    known = np.isfinite(seconds)
+    whole = np.where(known, seconds, 0.0).astype(np.int64)
+    return np.where(known, whole.astype("datetime64[s]"), np.datetime64("NaT"))
 
 
 def _told_apart(y: np.ndarray) -> np.ndarray:
@@ -239,6 +292,10 @@ class _Pool:
                 "known; choose a smaller k, or add --keep-known."
             )
 
+    def take(self, rows: np.ndarray) -> pd.DataFrame:
+        """Return some rows of the file in their kinds."""
+        return pd.concat(map(self._columns.apply, self._table.take(rows)), ignore_index=True)
+
     def blocks(self) -> Iterator[pd.DataFrame]:
         """Yield the candidates in their kinds, without those that are known."""
         if self.typed is not None:
@@ -292,4 +349,19 @@ def _choose(
     job.notes += fresh
     scores = np.full(len(pool.known), np.nan)
     scores[pool.rows] = result.scores
-    job.result = replace(result, selected=pool.rows[result.selected], scores=scores)
+    names = job.columns.names
+    subject = Subject(
+        names,
+        pool.take,
+        pool.blocks,
+        lambda rows: job.features.make(rows).to_numpy(),
+        np.array([names.index(owner) for owner in job.features.owners], dtype=int),
+    )
+    assert subject.owner is not None
+    job.result = replace(
+        result,
+        selected=pool.rows[result.selected],
+        scores=scores,
+        subject=subject,
+        study=replace(result.study, columns=names, owner=subject.owner),
+    )

@@ -15,6 +15,7 @@ from typing import Any
 
 import skops.io
 
+from ..picking.promise import Promises
 from ._cells import printable
 from ._columns import Columns
 from ._features import Features
@@ -94,6 +95,8 @@ class SavedModel:
         Name of the model.
     versions : dict
         Versions of the packages it was made with.
+    promises : Promises or None
+        What its lists were promised to bring; None in files of earlier versions.
     """
 
     pipeline: Any
@@ -104,6 +107,7 @@ class SavedModel:
     ids: list[str]
     winner: str
     versions: dict[str, str]
+    promises: Promises | None = None
 
 
 def save_model(model: SavedModel, path: Path) -> None:
@@ -113,6 +117,7 @@ def save_model(model: SavedModel, path: Path) -> None:
         **{name: getattr(model, name) for name in SavedModel.__dataclass_fields__},
         "columns": model.columns.to_plain(),
         "features": model.features.to_plain(),
+        "promises": None if model.promises is None else model.promises.to_plain(),
     }
     skops.io.dump(content, path, compression=zipfile.ZIP_DEFLATED)
     unknown = _unknown(path)
@@ -150,7 +155,11 @@ def load_model(path: Path, name: str | None = None) -> SavedModel:
                 f"{name} has format {content['format']!r} and this version of shortlist reads "
                 f"{FORMAT}; make it again with shortlist pick --save."
             )
-        content = {key: content[key] for key in SavedModel.__dataclass_fields__}
+        promises = content.get("promises")
+        content = {
+            key: content[key] for key in SavedModel.__dataclass_fields__ if key != "promises"
+        }
+        content["promises"] = None if promises is None else Promises.from_plain(promises)
         content["columns"] = Columns.from_plain(content["columns"])
         content["features"] = Features.from_plain(content["features"])
         check_parts(content["pipeline"])

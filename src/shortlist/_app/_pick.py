@@ -62,7 +62,7 @@ from . import _options
 @click.option(
     "--only-new",
     is_flag=True,
-    help="With --time and --group: judge by groups that were not known before.",
+    help="With --time and --group or --one-per: judge by groups that were not known before.",
 )
 @click.option(
     "--value", metavar="COLUMN|NUMBER", help="What a hit brings: the list is then worth most."
@@ -115,6 +115,13 @@ from . import _options
     help="How much is tried, and how often.",
 )
 @click.option(
+    "--reasons",
+    type=click.IntRange(0, 20),
+    default=3,
+    show_default=True,
+    help="Reasons for each row of the list; 0 for none.",
+)
+@click.option(
     "--keep-known",
     is_flag=True,
     help="Keep candidates that are in the history, too; they are left out otherwise.",
@@ -129,9 +136,9 @@ def pick(candidates: str, history: str, **options: Any) -> None:
     """Choose the best rows of CANDIDATES, judging by a history.
 
     Compares models on the history at this budget by cross-validation, combines the best, and
-    writes the chosen rows, best first: rank, row (counted from 0), score, ids, the columns of
-    the file. Both files need the same columns, apart from the label; columns only CANDIDATES
-    has are carried along.
+    writes the chosen rows, best first: rank, row (counted from 0), score, probability, ids,
+    reasons, the columns of the file. Both files need the same columns, apart from the label;
+    columns only CANDIDATES has are carried along.
 
     \b
     shortlist pick today.csv --history last-year.csv --label fraud -k 100 -o list.csv

@@ -15,7 +15,7 @@ from .._files import Outputs, spooled
 from ._cells import is_blank, printable
 from ._judging import finite_numbers
 from ._labels import read_labels
-from ._lists import entries, first_rows, list_blocks, print_json, warn
+from ._lists import OWN, first_rows, print_json, warn
 from ._look import SHORT, column_lines, column_records, role_of
 from ._tables import Table, TableError, check_file, known_encoding, listed
 from ._terms import Said
@@ -24,6 +24,10 @@ from ._writing import check_ending, write_list
 if TYPE_CHECKING:
     from ..picking import Shortlist
     from ._learning import Job
+
+
+# Rows of the list that the report shows.
+_REPORTED = 5_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +52,7 @@ class Request(Said):
     group: str | None = None
     keep_known: bool = False
     effort: str = "normal"
+    reasons: int = 3
     encoding: str = "utf-8"
     seed: int = 0
     jobs: int = 1
@@ -130,8 +135,7 @@ def run_pick(request: Request) -> Shortlist:
         job = learn(table, old, labels, request, clock)
         write_outputs(job, table, outputs, request)
         if request.as_json:
-            ids = request.ids
-            job.entries = entries(table, job.result.selected, job.result.scores, ids)
+            job.entries = job.listed.entries(table)
     clock.done("writing")
     if request.as_json:
         print_json(_summary(job, request, clock))
@@ -182,6 +186,12 @@ def check_columns(table: Table, old: Table, request: Request) -> None:
     old.check_columns([name for name in named if name], "named by --type")
     table.check_columns(request.ids, "named by --id")
     request.check(table, old, request.ids)
+    grouped = request.group is not None or request.one_per is not None
+    if request.only_new and (request.time is None or not grouped):
+        raise TableError(
+            "--only-new is about what was not known before a window: it needs --time, and --group "
+            "or --one-per."
+        )
     unused = set(request.roles)
     columns = [name for name in old.columns if name not in unused]
     if not columns:
@@ -214,27 +224,35 @@ def tell_columns(job: Job, name: str) -> None:
 
 def write_outputs(job: Job, table: Table, outputs: Outputs, request: Request) -> None:
     """Write the list, the report and the model where they will wait for each other."""
-    result, ids = job.result, request.ids
+    result = job.result
     shown: list[Any] = []
-    blocks = first_rows(list_blocks(table, result.selected, result.scores, ids), shown)
+    blocks = first_rows(job.listed.blocks(table), shown, _REPORTED)
     if request.output is not None:
         write_list(outputs[request.output], request.output, blocks, request.safe)
     elif request.report is not None:
-        next(blocks)
+        for _ in blocks:
+            pass
     if request.report is not None:
+        import pandas as pd
+
         from ..report import write_report
 
-        own = ["rank", "row", "score"]
+        own = [name for name in shown[0].columns if name in OWN or name.startswith("reason_")]
+        rows = pd.concat(shown, ignore_index=True).drop(columns=own)
         heading = request.title or (
             f"{result.k:,} of the {result.n_candidates:,} rows of {table.name}"
         )
         write_report(
             result,
             outputs[request.report],
-            rows=shown[0].drop(columns=own),
+            rows=rows,
             title=heading,
             overwrite=True,
             columns=column_records(job.columns),
+            reasons=job.reasons,
+            ids=request.ids,
+            # Models are fitted again for it: only where time was offered.
+            importance=result.importance() if request.effort == "thorough" else None,
         )
     if request.save is not None:
         from ._model_file import save_model

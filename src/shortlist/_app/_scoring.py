@@ -11,7 +11,7 @@ import click
 import numpy as np
 
 from .._files import Outputs, spooled
-from ._lists import entries, list_blocks, print_json, warn
+from ._lists import Listed, print_json, warn
 from ._tables import Table, TableError, check_file, check_model, known_encoding
 from ._writing import check_ending, write_list
 
@@ -61,9 +61,10 @@ def run_score(
         for note in notes:
             warn(note)
         selected = best_first(scores, k)
+        chosen = Listed(selected, scores[selected], ids=named)
         if output is not None:
-            write_list(outputs[output], output, list_blocks(table, selected, scores, named), safe)
-        listed = entries(table, selected, scores, named) if as_json else []
+            write_list(outputs[output], output, chosen.blocks(table), safe)
+        listed = chosen.entries(table) if as_json else []
     if as_json:
         print_json(
             {

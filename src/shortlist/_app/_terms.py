@@ -105,8 +105,6 @@ class Said:
             table.check_columns([column], "named by a limit")
         if self.delay is not None and self.time is None:
             raise TableError("--delay says how long labels take, and needs --time.")
-        if self.only_new and self.time is None:
-            raise TableError("--only-new is about windows of time, and needs --time and --group.")
         if self.clusters is not None and not any(
             column == CLUSTER for column, *_ in self.limits(old.columns)
         ):
@@ -195,6 +193,8 @@ def read_terms(
         if given is not None and option not in terms:
             terms[option] = _number(given)
     if said.one_per is not None:
+        for side, file in zip(both, names, strict=True):
+            _check_present("--one-per", said.one_per, side, file)
         terms["one_per"] = tuple(_spelled(side[said.one_per]) for side in both)
     if said.time is not None:
         terms["time"] = _times(said.time, both, names, types)
@@ -327,6 +327,16 @@ def _handled(
     if found.all():
         raise TableError(f"--exclude {said.exclude} names every row of {file}: nothing is left.")
     return np.asarray(found)
+
+
+def _check_present(option: str, name: str, rows: pd.DataFrame, file: str) -> None:
+    gap = np.array([is_blank(cell) for cell in rows[name]], dtype=bool)
+    if gap.any():
+        raise TableError(
+            f"{option} {name}: {file} has no value in row {int(np.argmax(gap))} (counted from 0), "
+            f"and {int(gap.sum()):,} rows are like it. Give them a value of their own, or leave "
+            "them out."
+        )
 
 
 def _spelled(cells: pd.Series) -> np.ndarray:

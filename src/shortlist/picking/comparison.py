@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -253,6 +253,30 @@ def forecast_hits(outlook: Outlook, winner: str, k: int) -> tuple[Forecast, Expe
     hits, lows, highs = along.T
     forecast = Forecast(budgets, hits, lows, highs, np.array(base)[:, 0])
     return forecast, ExpectedHits(value, low, high, CONFIDENCE)
+
+
+def agreed(
+    forecast: Forecast, expected: ExpectedHits, k: int, probability: np.ndarray
+) -> tuple[Forecast, ExpectedHits]:
+    """Let the forecast be the sum of the probabilities of the list, its intervals moved along.
+
+    The folds know what a list of this rate brings on average; the probabilities also know how
+    many candidates look like hits. Lists of real sets are missed by a fifth less
+    (``benchmarks/results/pick_trust.md``).
+    """
+    sums = np.cumsum(np.sort(probability)[::-1])[forecast.budgets - 1]
+    move = sums - forecast.hits
+    low = np.maximum.accumulate(np.clip(forecast.low + move, 0.0, sums))
+    high = np.maximum.accumulate(np.clip(forecast.high + move, sums, forecast.budgets))
+    # The baseline is compared on the folds; what they cannot know of these candidates it shares.
+    baseline = forecast.baseline_hits * sums / np.maximum(forecast.hits, 1e-12)
+    baseline = np.minimum(baseline, forecast.budgets)
+    made = replace(forecast, hits=sums, low=low, high=high, baseline_hits=baseline)
+    at = int(np.searchsorted(forecast.budgets, k))
+    value = float(sums[at])
+    # Hits are counted: an interval that begins above 16.5 begins at 17.
+    ends = (float(np.floor(low[at] + 0.5)), float(np.ceil(high[at] - 0.5)))
+    return made, replace(expected, value=value, low=min(ends[0], value), high=max(ends[1], value))
 
 
 def verdict(comparison: Comparison, chosen_for: int) -> str:

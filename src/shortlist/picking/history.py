@@ -173,7 +173,7 @@ class Candidates:
 
     def __init__(self, source: Any, like: Any) -> None:
         self._source = source
-        self._like = like
+        self.like = like
         self.streamed = callable(source)
         if self.streamed:
             self.n_rows = sum(block.shape[0] for block in self._stream())
@@ -196,6 +196,10 @@ class Candidates:
         """All rows at once."""
         return self._table
 
+    def take(self, rows: np.ndarray) -> Any:
+        """Return some of the rows, by their numbers; rows that stream are read once more."""
+        return rows_of(self._stream(), rows) if self.streamed else take_rows(self._table, rows)
+
     def _stream(self) -> Iterator[Any]:
         for block in self._source():
             table = self._same_columns(as_table(block, "candidates"))
@@ -203,7 +207,7 @@ class Candidates:
                 yield table
 
     def _same_columns(self, table: Any) -> Any:
-        like = self._like
+        like = self.like
         if not hasattr(like, "columns") and hasattr(table, "columns"):
             table = np.asarray(table)
         if hasattr(table, "columns"):
@@ -224,6 +228,35 @@ class Candidates:
                 "the same features."
             )
         return table
+
+
+def rows_of(blocks: Iterator[Any], rows: np.ndarray) -> Any:
+    """Return rows of a table that comes in blocks, in the order that is asked for."""
+    order = np.argsort(rows, kind="stable")
+    wanted, parts, first = rows[order], [], 0
+    for block in blocks:
+        inside = wanted[(wanted >= first) & (wanted < first + block.shape[0])] - first
+        if len(inside):
+            parts.append(take_rows(block, inside))
+        first += block.shape[0]
+    back = np.empty(len(rows), dtype=int)
+    back[order] = np.arange(len(rows))
+    return take_rows(stacked(parts), back)
+
+
+def stacked(tables: list[Any]) -> Any:
+    """Return tables of the same columns as one."""
+    if len(tables) == 1:
+        return tables[0]
+    if hasattr(tables[0], "iloc"):
+        import pandas as pd
+
+        return pd.concat(tables, ignore_index=True)
+    if hasattr(tables[0], "columns"):
+        import polars as pl
+
+        return pl.concat(tables)
+    return sparse.vstack(tables, "csr") if sparse.issparse(tables[0]) else np.concatenate(tables)
 
 
 def check_budget(k: Any, n_candidates: int) -> int:

@@ -18,21 +18,24 @@ from sklearn.pipeline import Pipeline, make_pipeline
 
 from .. import __version__
 from .._checks import check_choice, check_seed
-from .._scores import positive_scores
+from .._scores import positive_scores, take_rows
 from ..certificate import Certificate
 from .clusters import NAME as CLUSTER
 from .combining import Combination, combine
 from .comparison import COMBINATION, forecast_budgets
 from .deciding import check_scoring
+from .drift import drawn_rows, find_drift, weighted_outlook, weighted_rows
 from .goals import GOALS, Goal
 from .guarantee import check_wish, refuse_beside, reserve
-from .history import Candidates, check_budget, make_folds
+from .history import Candidates, check_budget, make_folds, stacked
+from .importance import Study
 from .models import EFFORTS, Task, as_numbers, contestants, default_features, kind_of
 from .order import Clusters, read_order, time_folds, windows_in_words
 from .outlook import Evidence, Outlook
 from .plan import make_plan
 from .race import RACE_ROWS, Progress, Race, fit_features, fit_model, run_race
 from .result import Shortlist, at_budget
+from .subject import subject_of
 
 __all__ = ["Shortlist", "pick"]
 
@@ -171,7 +174,8 @@ def pick(
         Time until a label is known, such as "7d"; a number counts days. Nothing is learned
         from rows whose label was not known when a window began.
     only_new : bool, default=False
-        With `time` and `groups`: test only groups that were not known before a window.
+        With `time`, and `groups` or `one_per`: test only groups, or entities, that were not
+        known before a window.
     base_rate : float, default=None
         Share of positives among the candidates, where the history was thinned.
     fill : bool, default=None
@@ -243,8 +247,13 @@ def pick(
         cluster=None if clusters is None else CLUSTER,
         clusters=None if clusters is None else Clusters(clusters, y, features, seed),
     )
-    if groups is None and time is None and terms.history.entity is not None:
+    if groups is None and (time is None or only_new):
         groups = terms.history.entity
+    if only_new and (time is None or groups is None):
+        raise ValueError(
+            "only_new tests what was not known before a window: it needs time, and groups or "
+            "one_per."
+        )
     history = aim.read(X, y, sample_weight, groups, pos_label)
     if aim.numeric and scoring is not None:
         raise ValueError(f"scoring={scoring!r} judges labels; with goal={goal!r} leave it out.")
@@ -284,9 +293,15 @@ def pick(
     combination = combine(race, seed)
     outlook, winner = _outlook(race, combination, pool.n_rows, aim.outlook)
     pipeline, problems = _refit(race, combination, aim)
-    scores = _score(pipeline, pool)
+    scores, some = _score(pipeline, pool, drawn_rows(pool.n_rows, seed))
+    subject = subject_of(pool, pipeline[0])
+    drift = find_drift(history, some, subject, seed)
+    held_out = weighted_rows(combination.held_out, drift)
+    outlook = weighted_outlook(outlook, race, held_out, drift, winner)
     latest = None if time is None else max(2, (folds.first + 1) // 2)
-    plan = make_plan(terms, combination.held_out, scores, seed, latest)
+    # Scores of hits are log odds less those at the budget.
+    whole = scores + getattr(pipeline[-1], "threshold_", 0.0)
+    plan = make_plan(terms, held_out, whole, seed, latest)
     weak = _weak_points(race, outlook, winner, places) + problems
     for text in weak:
         warnings.warn(text, UserWarning, stacklevel=2)
@@ -326,7 +341,16 @@ def pick(
         settings=settings,
         outlook=outlook,
         plan=plan,
-        **at_budget(places, outlook, winner, scores, left_out, places, plan),
+        subject=subject,
+        drift=drift,
+        study=Study(
+            race,
+            combination.members,
+            combination.head,
+            subject.columns,
+            np.arange(len(subject.columns)),
+        ),
+        **at_budget(places, outlook, winner, scores, left_out, places, plan, drift),
     )
     return found if wish is None else checked.apply(found)
 
@@ -411,15 +435,20 @@ def _certificate(stack: Any) -> Certificate | None:
     return getattr(getattr(member, "steps", [(None, member)])[-1][1], "certificate_", None)
 
 
-def _score(pipeline: Pipeline, pool: Candidates) -> np.ndarray:
-    scores = [positive_scores(pipeline, block, 1) for block in pool.blocks()]
-    found = sum(map(len, scores))
+def _score(pipeline: Pipeline, pool: Candidates, kept: np.ndarray) -> tuple[np.ndarray, Any]:
+    """Score all candidates; return some of the rows, too, so that none is read again."""
+    scores, parts, found = [], [], 0
+    for block in pool.blocks():
+        scores.append(positive_scores(pipeline, block, 1))
+        inside = kept[(kept >= found) & (kept < found + len(scores[-1]))] - found
+        parts.append(take_rows(block, inside))
+        found += len(scores[-1])
     if found != pool.n_rows:
         raise ValueError(
             f"candidates() gave {pool.n_rows} rows the first time and {found} the second; it must "
             "return a fresh iterator over the same rows at every call."
         )
-    return np.concatenate(scores)
+    return np.concatenate(scores), stacked([part for part in parts if part.shape[0]])
 
 
 def _weak_points(race: Race, outlook: Outlook, winner: str, k: int) -> list[str]:

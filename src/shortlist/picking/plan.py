@@ -110,7 +110,9 @@ class Plan:
         windows = self._windows(k)
         per_row = terms.goal == "mean"
         gains = replays.gains(per_row)
-        brought = [window.gain / (window.taken if per_row else window.size) for window in windows]
+        brought = [
+            window.gain / (max(1, window.taken) if per_row else window.size) for window in windows
+        ]
         wider = stretch(gains, brought)
         value, low, high = replays.interval(gains, CONFIDENCE, wider)
         if (self.records.outcome >= 0.0).all():

@@ -91,7 +91,8 @@ class Replays:
     @property
     def one_row_carries_it(self) -> bool:
         """Whether the best row of a list usually brings more than half of its sum."""
-        return bool(np.median(self.largest - 0.5 * self.outcome) > 0.0)
+        carried = (self.outcome > 0.0) & (self.largest > 0.5 * self.outcome)
+        return bool(carried.mean() > 0.5)
 
 
 def replay(

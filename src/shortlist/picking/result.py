@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
+from .._checks import check_number
 from .._cutoff import first_k
 from .._scores import take_rows
 from ..certificate import Certificate
@@ -17,18 +19,26 @@ from .comparison import (
     Comparison,
     ExpectedHits,
     Forecast,
+    agreed,
     compare_models,
     expectation,
     forecast_hits,
     verdict,
 )
+from .drift import Drift
 from .history import as_table, check_budget
+from .importance import Study, find_importance
 from .outlook import Outlook
 from .plan import ExpectedGain, Plan
+from .reasons import Reasons, find_reasons
+from .subject import Subject
 from .windows import Window
 
 if TYPE_CHECKING:
     from .guarantee import Guarantee
+
+# Rows of the longest list that a report explains: each costs some hundred mixed rows to score.
+_EXPLAINED = 500
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -57,6 +67,8 @@ class Shortlist:
         Score of every candidate, higher is better.
     probability : ndarray of shape (n_candidates,) or None
         Calibrated probability of every candidate to be positive; None for numeric outcomes.
+        Those of the list sum to the expected hits, unless terms decide: then replays of the
+        list make the forecast.
     gain : ndarray of shape (n_candidates,)
         What taking each candidate is expected to bring: its probability, or expected outcome,
         times its value, less its cost.
@@ -67,6 +79,13 @@ class Shortlist:
         With `time`: the lists that would have been made in the past, oldest first.
     notes : list of str
         What the terms of the list did, and what is assumed.
+    subject : Subject
+        The candidates, for the reasons.
+    study : Study
+        The history and the folds, for :meth:`importance`.
+    drift : Drift
+        Whether the candidates are like the history (``drift.found``), what has changed
+        (``drift.columns``), and whether the forecast was weighted for it or refused.
     plan : Plan
         Makes the list for any budget.
     expected_hits : ExpectedHits or None
@@ -138,13 +157,77 @@ class Shortlist:
     plan: Plan
     expected_gain: ExpectedGain
     notes: list[str]
+    subject: Subject
+    drift: Drift
+    study: Study
     windows: tuple[Window, ...] = ()
     guarantee: Guarantee | None = None
 
     @property
     def probability(self) -> np.ndarray | None:
         """Probability of every candidate to be positive, in their order."""
-        return self.plan.probability if self.plan.terms.goal == "hits" else None
+        if self.plan.terms.goal != "hits":
+            return None
+        known = np.isfinite(self.scores)
+        whole = np.full(len(self.scores), np.nan)
+        whole[known] = self.plan.probability
+        return whole
+
+    def reasons(self, n: int = 3) -> Any:
+        r"""Say why each row is on the list: the columns that move its score most.
+
+        The score is in log odds. What the columns add sums to the distance of the row's score
+        from the mean score of all candidates: the Shapley values of the columns. They are
+        exact where the combination is linear; elsewhere they are sampled, with a fixed seed.
+
+        Parameters
+        ----------
+        n : int, default=3
+            Reasons for each row, at most.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row for each reason, the strongest first: ``row``, ``rank``, ``reason`` (its
+            number), ``column``, ``value``, ``contribution`` (to the log odds), ``usual`` (what
+            the column usually holds) and ``error`` (half the width of the 95 % interval of a
+            sampled contribution).
+
+        Examples
+        --------
+        >>> from shortlist import pick
+        >>> from shortlist.datasets import load_tumours
+        >>> X, y = load_tumours()
+        >>> found = pick(X[:300], y[:300], X[300:], k=2, models=["PatMat"])
+        >>> found.reasons(1)[["rank", "column", "error"]]
+           rank column  error
+        0     1    x27    0.0
+        1     2    x20    0.0
+        """
+        check_number("n", n, least=1, integer=True)
+        return self.explained.to_frame(n)
+
+    def importance(self) -> Any:
+        """Say which columns the list rests on: hits that are lost when one is shuffled.
+
+        Fits the models of weight to the folds again, so it takes about as long as their part
+        of the race.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row for each column, the dearest first: ``column``, ``hits_lost`` of a list of
+            this length, ``low`` and ``high``, the ends of the 90 % interval.
+        """
+        rate = self.k / self.n_candidates
+        return find_importance(self.study, rate, self.n_candidates, self.settings["seed"])
+
+    @cached_property
+    def explained(self) -> Reasons:
+        """What every column adds to the score of every row of the list."""
+        return find_reasons(
+            self.model[-1], self.subject, self.selected, self.scores, self.settings["seed"]
+        )
 
     @property
     def gain(self) -> np.ndarray:
@@ -183,7 +266,14 @@ class Shortlist:
         return replace(
             self,
             **at_budget(
-                places, self.outlook, self.winner, self.scores, left_out, chosen_for, self.plan
+                places,
+                self.outlook,
+                self.winner,
+                self.scores,
+                left_out,
+                chosen_for,
+                self.plan,
+                self.drift,
             ),
         )
 
@@ -301,7 +391,8 @@ class Shortlist:
         """
         from ..report import write_report
 
-        write_report(self, path, rows=rows, title=title, overwrite=overwrite)
+        reasons = self.explained if self.k <= _EXPLAINED else None
+        write_report(self, path, rows=rows, title=title, overwrite=overwrite, reasons=reasons)
 
     def _repr_html_(self) -> str:
         from .notebook import as_html
@@ -332,6 +423,7 @@ def at_budget(
     left_out: dict[str, str],
     chosen_for: int,
     plan: Plan,
+    drift: Drift,
 ) -> dict[str, Any]:
     """Return the attributes of a shortlist that depend on the budget."""
     numeric = plan.terms.goal != "hits"
@@ -341,6 +433,7 @@ def at_budget(
     if plan.decides:
         listed = plan.at(k)
     else:
+        forecast, expected = agreed(forecast, expected, k, plan.probability)
         gain = ExpectedGain(
             expected.value, expected.low, expected.high, expected.confidence, expected.value
         )
@@ -350,10 +443,15 @@ def at_budget(
             "expected_gain": gain,
             "notes": [plan.assumed()],
         }
+    hits = listed["expected_hits"]
+    if drift.refused is not None and hits is not None:
+        listed["expected_hits"] = replace(hits, low=0.0, high=float(k))
     said = [verdict(comparison, chosen_for)]
-    if not numeric:
+    if drift.refused is not None:
+        said = [f"If nothing had changed, {said[0]}"]
+    elif not numeric:
         said.append(expectation(listed["expected_hits"]))
-    if plan.decides:
+    if plan.decides and drift.refused is None:
         first = "By score alone, without these terms" if plan.terms.restricts else "By score alone"
         said = [*said[1:], f"{first}, {said[0]}"]
     return {
@@ -361,6 +459,8 @@ def at_budget(
         "guarantee": None,
         "comparison": comparison,
         "forecast": forecast,
-        "verdict": " ".join([*listed["notes"][:-1], *said, listed["notes"][-1]]),
+        "verdict": " ".join(
+            [*drift.sentences(), *listed["notes"][:-1], *said, listed["notes"][-1]]
+        ),
         **listed,
     }

@@ -202,6 +202,9 @@ class Reader:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return numbers that stand for the distinct entries of both sides, and the entries."""
         history, candidates = self.pair(name, given, feature)
+        if not feature:
+            for values, side in ((history, "X"), (candidates, "candidates")):
+                _check_present(name, values, side)
         both = np.concatenate([_text(history), _text(candidates)])
         labels, code = np.unique(both, return_inverse=True)
         return code[: len(history)], code[len(history) :], labels
@@ -243,7 +246,12 @@ def read_terms(
     if time is not None:
         past, coming = reader.pair("time", time, feature=False)
         moments, calendar = as_times(past, "time")
-        later, _ = as_times(coming, "time")
+        later, as_well = as_times(coming, "time")
+        if calendar != as_well:
+            raise ValueError(
+                "time holds dates in one of X and candidates and numbers in the other; both must "
+                "be of one kind."
+            )
         wait, window = as_delay(delay, calendar), float(np.ptp(later))
     elif delay is not None:
         raise ValueError(f"delay={delay!r} needs time: say which column holds the times.")
@@ -344,7 +352,8 @@ def _allowed(reader: Reader, exclude: Any, one_per: Any) -> np.ndarray:
     if one_per is not None:
         values = _text(reader.pair("one_per", one_per, feature=False)[1])
         return ~np.isin(values, _text(handled.astype(object)))
-    if handled.dtype.kind not in "iu" or handled.ndim != 1 or (len(handled) and handled.max() >= n):
+    rows = handled.dtype.kind in "iu" and handled.ndim == 1
+    if not rows or (len(handled) and not 0 <= handled.min() <= handled.max() < n):
         raise ValueError(
             "exclude must be row numbers of the candidates, a mask with one entry per candidate, "
             "the name of a column that is true for rows to leave out, {column: values}, or, with "
@@ -353,6 +362,17 @@ def _allowed(reader: Reader, exclude: Any, one_per: Any) -> np.ndarray:
     allowed = np.ones(n, dtype=bool)
     allowed[handled] = False
     return allowed
+
+
+def _check_present(name: str, values: np.ndarray, side: str) -> None:
+    """Raise where an entity is missing: rows without one would count as one and the same."""
+    missing = np.array([value is None or value != value for value in values.tolist()], dtype=bool)
+    if missing.any():
+        raise ValueError(
+            f"{name} is missing in row {int(np.argmax(missing))} of {side}, and "
+            f"{int(missing.sum())} rows are like it: every row needs one. Give such rows an id of "
+            "their own, or leave them out."
+        )
 
 
 def _is_column(name: Any, frame: Any) -> bool:

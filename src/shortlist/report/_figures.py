@@ -1,109 +1,175 @@
-"""What the page shows, as plain numbers: computed once, for the charts and for the script."""
+"""What the page shows, as plain numbers: computed once, for the drawings and for the script."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._density import class_densities
-from ..metrics._rungs import rungs_of
-from ..metrics._sample import Sample, check_sample
-from ..metrics.curve import hits_at
 from ._scale import Scale, rounded_up
 
 if TYPE_CHECKING:
     from ..picking.result import Shortlist
 
-_DENSITY_POINTS = 205
+# Budgets on the axis, and how far it reaches: a list five times as long says enough.
+_POINTS = 120
+_REACH = 5
+# Part of the axis over which the steps of an interval are smoothed.
+_WINDOW = 1 / 30
+_DOTS = 100
+# Probabilities that are put together when they are compared with what came.
+_BINS = (0.0, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
+_FEWEST = 8
 
 
 @dataclass(frozen=True)
-class Figures:
-    """The forecast over all budgets, and where it is drawn.
+class Curve:
+    """What each budget buys, and where it is drawn.
 
     Attributes
     ----------
     values : dict of ndarray
-        At each budget: ``k``, ``hits``, ``low``, ``high``, ``baseline``, ``random`` (hits),
-        ``found`` and ``taken`` (shares of the positives and of the others of the
-        history that score above the cut).
+        At each budget: ``k``, ``hits``, ``low``, ``high``, ``baseline`` and ``random`` (hits).
     places : dict of ndarray
-        The same in percent of a chart: ``x``, ``hits_y``, ``precision_y``, ``cut_x``.
-    scales : dict of Scale
-        ``budget``, ``hits``, ``precision`` and ``score``.
-    density : dict of ndarray
-        ``grid``, and the densities of ``positive`` and ``other`` on it; empty, like all
-        that belongs to the cut, where the held-out rows are of one class.
+        ``x`` and ``y`` of the expected hits, in percent of the chart.
+    budgets, hits : Scale
+        The axes, both linear and from zero.
     """
 
     values: dict[str, np.ndarray]
     places: dict[str, np.ndarray]
-    scales: dict[str, Scale]
-    density: dict[str, np.ndarray]
+    budgets: Scale
+    hits: Scale
 
     def at(self, name: str, k: float) -> float:
         """Interpolate one of the values between the budgets."""
         return float(np.interp(k, self.values["k"], self.values[name]))
 
-    def place(self, name: str, k: float) -> float:
-        """Interpolate one of the places between the budgets."""
-        return float(np.interp(k, self.values["k"], self.places[name]))
+    def line(self, name: str) -> str:
+        """Return a line through the values, for a drawing of 100 by 100."""
+        return _points(self.places["x"], 100 - self.hits.place(self.values[name]))
+
+    def band(self) -> str:
+        """Return the outline of the interval."""
+        x = self.places["x"]
+        low, high = (100 - self.hits.place(self.values[end]) for end in ("low", "high"))
+        return _points(np.append(x, x[::-1]), np.append(high, low[::-1]))
 
 
-def figures(shortlist: Shortlist) -> Figures:
+def _points(x: np.ndarray, y: np.ndarray) -> str:
+    return " ".join(f"{a:.2f},{b:.2f}" for a, b in zip(x, y, strict=True))
+
+
+def curve(shortlist: Shortlist) -> Curve:
     """Compute everything that depends on the budget."""
-    forecast = shortlist.forecast
-    k = forecast.budgets.astype(float)
-    most_hits = max(forecast.high.max(), forecast.baseline_hits.max())
-    most_precise = max((forecast.high / k).max(), (forecast.baseline_hits / k).max())
-    scales = {
-        "budget": Scale(1.0, float(shortlist.n_candidates), log=True),
-        "hits": Scale(0.0, rounded_up(most_hits, 5)),
-        "precision": Scale(0.0, min(1.0, rounded_up(most_precise, 5))),
-    }
+    forecast, k, n = shortlist.forecast, shortlist.k, shortlist.n_candidates
+    reach = min(n, max(_REACH * k, 20))
+    grid = np.unique(np.append(np.linspace(1, reach, min(reach, _POINTS)).round(), k)).astype(float)
+    known = np.append(0.0, forecast.budgets)
+
+    def along(line: np.ndarray) -> np.ndarray:
+        return np.interp(grid, known, np.append(0.0, line))
+
+    expected = shortlist.expected
+    hits = _through(grid, along(forecast.hits), k, expected.value)
+    low = np.minimum(_through(grid, _smooth(grid, along(forecast.low)), k, expected.low), hits)
+    high = _through(grid, _smooth(grid, along(forecast.high)), k, expected.high)
+    high = np.clip(high, hits, np.maximum(grid, hits))
+    if shortlist.drift.refused is not None:
+        low, high = np.zeros_like(grid), grid
     values = {
-        "k": k,
-        "hits": forecast.hits,
-        "low": forecast.low,
-        "high": forecast.high,
-        "baseline": forecast.baseline_hits,
-        "random": k * forecast.hits[-1] / k[-1],
+        "k": grid,
+        "hits": hits,
+        "low": low,
+        "high": high,
+        "baseline": _smooth(grid, along(forecast.baseline_hits)),
+        "random": grid * forecast.hits[-1] / n,
     }
-    places = {
-        "x": scales["budget"].place(k),
-        "hits_y": 100 - scales["hits"].place(forecast.hits),
-        "precision_y": 100 - scales["precision"].place(forecast.hits / k),
-    }
-    density: dict[str, np.ndarray] = {}
-    sample = check_sample(*shortlist.held_out)
-    if sample.positive.any() and not sample.positive.all():
-        cut, values["found"], values["taken"] = _cuts(sample, k / shortlist.n_candidates)
-        grid, above, below = class_densities(sample.positive, sample.score, sample.weight)
-        scales["score"] = Scale(float(grid[0]), float(grid[-1]))
-        places["cut_x"] = scales["score"].place(cut)
-        thin = slice(None, None, len(grid) // _DENSITY_POINTS)
-        density = {"grid": grid[thin], "positive": above[thin], "other": below[thin]}
-    return Figures(values, _short(places), scales, density)
+    budgets = Scale(0.0, float(reach))
+    most = Scale(0.0, rounded_up(float(max(high.max(), values["baseline"].max(), 1.0)), 5))
+    places = {"x": budgets.place(grid), "y": 100 - most.place(hits)}
+    return Curve(values, {name: place.round(3) for name, place in places.items()}, budgets, most)
 
 
-def _short(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Round to seven digits, for a shorter page: these are places, nobody reads them."""
+def _smooth(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Smooth a line through the origin that never falls, so that it never does.
+
+    The mean of the line over a window that slides along it; beyond its ends the line goes on
+    as it came, turned by half.
+    """
+    y = np.maximum.accumulate(y)
+    if len(x) < 5:
+        return y
+    last, end = x[-1], y[-1]
+    xs = np.concatenate([-x[::-1], [0.0], x, 2 * last - x[-2::-1]])
+    ys = np.concatenate([-y[::-1], [0.0], y, 2 * end - y[-2::-1]])
+    steps = np.linspace(-1.0, 1.0, 21) * max(_WINDOW * last, 1.5)
+    return np.asarray(np.interp(x[:, None] + steps, xs, ys).mean(axis=1))
+
+
+def _through(x: np.ndarray, y: np.ndarray, at: float, value: float) -> np.ndarray:
+    """Scale a line so that it passes through a point."""
+    here = float(np.interp(at, x, y))
+    return y * (value / here) if here > 0 else y
+
+
+def dots(shortlist: Shortlist) -> dict[str, Any]:
+    """Return the picture of the list: one dot a row, or one for several rows of a long list."""
+    k, expected = len(shortlist.selected), shortlist.expected
+    number = max(1, min(k, _DOTS))
+    unit = k / number
+    marks = []
+    for place in range(1, number + 1):
+        row = place * unit
+        if row <= expected.low + 1e-9:
+            marks.append("sure")
+        elif row <= round(expected.value / unit) * unit + 1e-9:
+            marks.append("expected")
+        elif row <= expected.high + 1e-9:
+            marks.append("possible")
+        else:
+            marks.append("none")
+    across = 10 if number <= 60 else 20
     return {
-        name: np.array([float(f"{value:.7g}") for value in array]) for name, array in arrays.items()
+        "marks": [
+            {"kind": kind, "x": 12 + 24 * (i % across), "y": 12 + 24 * (i // across)}
+            for i, kind in enumerate(marks)
+        ],
+        "width": 24 * min(across, number),
+        "height": 24 * -(-number // across),
+        "unit": unit,
+        "filled": sum(kind in ("sure", "expected") for kind in marks),
     }
 
 
-def _cuts(sample: Sample, rates: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Find the score that cuts off each rate of the history, and the shares above it."""
-    weight = np.ones(sample.size) if sample.weight is None else sample.weight
-    order = np.argsort(-sample.score, kind="stable")
-    reached = np.cumsum(weight[order])
-    wanted = rates * sample.total
-    # A hair less, so that rounding of the sum does not move on to the next row.
-    row = np.searchsorted(reached, wanted * (1 - 1e-12))
-    cut = sample.score[order[np.minimum(row, sample.size - 1)]]
-    hits = hits_at(wanted, rungs_of(sample))
-    positives = float(weight[sample.positive].sum())
-    return cut, hits / positives, (wanted - hits) / (sample.total - positives)
+def tested(shortlist: Shortlist) -> list[float]:
+    """Return the hits that each fold promises a list of this length."""
+    outlook = shortlist.outlook
+    rate = shortlist.k / outlook.n_candidates
+    grid = np.append(0.0, outlook.rates)
+    shares = outlook.find(shortlist.winner).share
+    return [
+        float(outlook.n_candidates * np.interp(rate, grid, np.append(0.0, share)))
+        for share in shares
+    ]
+
+
+def calibration(shortlist: Shortlist) -> list[dict[str, Any]]:
+    """Compare held-out probabilities with what came, in parts."""
+    plan = shortlist.plan
+    said, hit, weight = plan.held_probability, plan.records.hit > 0, plan.records.weight
+    found = []
+    for low, high in pairwise(_BINS):
+        inside = (said > low) & (said <= high)
+        mass = float(weight[inside].sum())
+        if inside.sum() >= _FEWEST and mass > 0:
+            found.append(
+                {
+                    "rows": int(inside.sum()),
+                    "said": float(weight[inside] @ said[inside] / mass),
+                    "were": float(weight[inside] @ hit[inside] / mass),
+                }
+            )
+    return found[::-1]

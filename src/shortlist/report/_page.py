@@ -1,19 +1,37 @@
-"""The whole page: head, sections, style and script in one string."""
+"""The whole page: from a shortlist to what the template shows."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from . import _sections
-from ._figures import Figures, figures
-from ._html import Html, element, json_script
+from ..picking.comparison import COMBINATION
+from ._figures import Curve, calibration, curve, dots, tested
+from ._rows import listed
+from ._scale import Scale, rounded_around
+from ._words import (
+    COVERED,
+    DASH,
+    certified,
+    combined,
+    count,
+    duration,
+    family,
+    fixed,
+    percent,
+    plain,
+    sentence,
+    signed,
+)
 
 if TYPE_CHECKING:
+    from ..picking.comparison import Comparison, Entry
+    from ..picking.reasons import Reasons
     from ..picking.result import Shortlist
 
 
@@ -22,82 +40,77 @@ def page(
     rows: Any = None,
     title: str | None = None,
     columns: Sequence[Mapping[str, Any]] | None = None,
+    reasons: Reasons | None = None,
+    ids: Sequence[str] = (),
+    importance: Any = None,
 ) -> str:
     """Return the report as HTML."""
-    fig = figures(shortlist)
-    heading = title or f"Shortlist: {shortlist.k:,} of {shortlist.n_candidates:,} candidates"
-    read = (
-        ()
-        if columns is None
-        else (("columns", "How the columns were read", _sections.columns(columns)),)
-    )
-    # Numeric outcomes have no hits to draw against the budget, and no two classes.
-    counted = shortlist.expected_hits is not None
-    sections = (
-        ("asked", "What was asked", _sections.asked(shortlist)),
-        ("answer", "The answer", _sections.answer(shortlist, fig)),
-        ("list", "The list", _sections.the_list(shortlist, rows, fig)),
-        ("comparison", "Compared with the baseline", _sections.comparison(shortlist)),
-        *(
-            (
-                ("budget", "What another budget would buy", _sections.budget(shortlist, fig)),
-                ("scores", "How well the scores separate", _sections.densities(shortlist, fig)),
-            )
-            if counted
-            else ()
-        ),
-        ("certificate", "What is proven", _sections.certificate(shortlist)),
-        *read,
-        ("done", "What was done", _sections.done(shortlist)),
-    )
     style, script = (files(__package__).joinpath(name).read_text("utf-8") for name in _ASSETS)
-    head = element(
-        "head",
-        element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=_policy(style, script)),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("meta", name="color-scheme", content="light dark"),
-        # Keeps a browser from asking a server for an icon.
-        element("link", rel="icon", href="data:,"),
-        element("title", heading),
-        element("style", Html(style)),
-    )
-    version = shortlist.settings["versions"]["shortlist"]
-    body = element(
-        "body",
-        element("a", "Skip to the answer", href="#answer", class_="skip"),
-        element("header", element("h1", heading)),
-        element(
-            "nav",
-            element(
-                "ul",
-                *(element("li", element("a", name, href=f"#{id_}")) for id_, name, _ in sections),
-            ),
-            aria_label="Sections",
+    # Numeric outcomes have no hits to draw against the budget.
+    fig = None if shortlist.expected_hits is None else curve(shortlist)
+    table = listed(shortlist, rows, reasons, ids)
+    s = shortlist
+    context = {
+        "title": title or f"{s.k:,} of {s.n_candidates:,} candidates",
+        "policy": _policy(style, script),
+        "style": style,
+        "script": script,
+        "today": f"{datetime.now(UTC):%Y-%m-%d}",
+        "k": s.k,
+        "n": s.n_candidates,
+        "label": str(s.positive_label),
+        "answer": _answer(s, fig),
+        "list": table,
+        "worth": _worth(importance),
+        "budget": None if fig is None else _budget(s, fig),
+        "belief": _belief(s),
+        "compared": _compared(s),
+        "settings": _settings(s, columns),
+        "data": _json(
+            {
+                "k": s.k,
+                "candidates": s.n_candidates,
+                "values": {} if fig is None else {n: _short(v) for n, v in fig.values.items()},
+                "places": {} if fig is None else {n: _short(v) for n, v in fig.places.items()},
+                "list": table["data"],
+                "file": "shortlist.csv",
+            }
         ),
-        element("main", *(_section(*parts) for parts in sections)),
-        element(
-            "footer",
-            element("p", f"Written by shortlist {version} on {datetime.now(UTC):%Y-%m-%d}."),
-        ),
-        json_script(_data(shortlist, fig), "report-data"),
-        element("script", Html(script)),
-    )
-    return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}\n"
+    }
+    return _environment().get_template("page.html").render(context)
 
 
 _ASSETS = ("page.css", "page.js")
 
 
-def _section(id_: str, title: str, content: Html) -> Html:
-    heading = f"{id_}-title"
-    return element(
-        "section",
-        element("h2", title, id=heading),
-        content,
-        id=id_,
-        aria_labelledby=heading,
+def _environment() -> Any:
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+    except ImportError as error:
+        raise ImportError(
+            "the report is made with Jinja2, which is not installed; pip install 'shortlist[app]'."
+        ) from error
+    made = Environment(
+        loader=PackageLoader(__package__),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
+    made.filters |= {"count": count, "percent": percent, "whole": lambda value: fixed(value, 0)}
+    return made
+
+
+def _short(line: Any) -> list[float]:
+    return [float(f"{value:.7g}") for value in line]
+
+
+def _json(content: Any) -> str:
+    """Return JSON that cannot end the script it stands in."""
+    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    for mark in "<>&\u2028\u2029":
+        text = text.replace(mark, f"\\u{ord(mark):04x}")
+    return text
 
 
 def _policy(style: str, script: str) -> str:
@@ -112,14 +125,274 @@ def _policy(style: str, script: str) -> str:
     )
 
 
-def _data(shortlist: Shortlist, fig: Figures) -> dict[str, Any]:
-    """Everything the script needs, as plain values."""
+def _answer(s: Shortlist, fig: Curve | None) -> dict[str, Any]:
+    hits = s.expected
+    listed_rows = len(s.selected)
+    worth = s.plan.terms.valued
     return {
-        "k": shortlist.k,
-        "candidates": shortlist.n_candidates,
-        "winner": shortlist.winner,
-        "baseline": shortlist.baseline,
-        "confidence": shortlist.expected.confidence,
-        "values": {name: array.tolist() for name, array in fig.values.items()},
-        "places": {name: array.tolist() for name, array in fig.places.items()},
+        "rows": listed_rows,
+        "value": count(hits.value),
+        "low": count(hits.low),
+        "high": count(hits.high),
+        "confidence": percent(hits.confidence),
+        "counted": fig is not None,
+        "goal": s.settings["goal"],
+        "random": None if fig is None else count(fig.at("random", s.k)),
+        "baseline": None
+        if fig is None or s.winner == s.baseline
+        else count(fig.at("baseline", s.k)),
+        "baseline_name": s.baseline,
+        "refused": s.drift.refused,
+        "drift": s.drift.sentences()[:1],
+        "weighted": s.drift.sentences()[1:] if s.drift.refused is None else [],
+        "terms": s.notes[:-1],
+        "assumed": s.notes[-1],
+        "gain": s.expected_gain if worth else None,
+        "dots": None if fig is None else dots(s),
+        "guaranteed": s.guarantee is not None,
+        "verdict": sentence(s.verdict),
+        "worth_knowing": [text for text in s.settings["warnings"] if not _of_a_fit(text)],
     }
+
+
+def _of_a_fit(text: str) -> bool:
+    """Say whether a warning is about fits of a contestant: for the settings, not the answer."""
+    return " fits " in text or "left the race" in text
+
+
+def _worth(importance: Any) -> list[tuple[str, str, str]]:
+    """Return the columns that cost hits when they are shuffled."""
+    if importance is None:
+        return []
+    return [
+        (str(name), count(lost), f"{count(low)} to {count(high)}")
+        for name, lost, low, high in importance.head(8).itertuples(index=False, name=None)
+        if lost > 0
+    ]
+
+
+def _ticks(scale: Scale, number: int) -> list[dict[str, str]]:
+    return [{"at": f"{at:.2f}%", "back": f"{100 - at:.2f}%", "text": text}
+            for at, text in scale.ticks(number)]  # fmt: skip
+
+
+def _budget(s: Shortlist, fig: Curve) -> dict[str, Any]:
+    reach = int(fig.values["k"][-1])
+    rival = None if s.winner == s.baseline else s.baseline
+    more = max(1, round(s.k / 3))
+    shown = sorted({*range(0, reach + 1, max(1, reach // 10)), s.k, reach} - {0})
+    return {
+        "reach": reach,
+        "moves": len(fig.values["k"]) > 1,
+        "rival": rival,
+        "now": {
+            name: count(fig.at(name, s.k)) for name in ("hits", "low", "high", "baseline", "random")
+        },
+        "rate": percent(s.k / s.n_candidates),
+        "more": more,
+        "next": count(fig.at("hits", s.k + more) - fig.at("hits", s.k)),
+        "band": fig.band(),
+        "lines": {name: fig.line(name) for name in ("hits", "baseline", "random")},
+        "x_ticks": _ticks(fig.budgets, 6),
+        "y_ticks": _ticks(fig.hits, 5),
+        "x": f"{float(fig.budgets.place(s.k)):.2f}%",
+        "y": f"{100 - float(fig.hits.place(fig.at('hits', s.k))):.2f}%",
+        "chosen_for": s.settings["k"],
+        "confidence": percent(s.expected.confidence),
+        "table": [
+            [
+                fixed(b, 0),
+                count(fig.at("hits", b)),
+                f"{count(fig.at('low', b))} to {count(fig.at('high', b))}",
+                percent(fig.at("hits", b) / b),
+                *([count(fig.at("baseline", b))] if rival else []),
+                count(fig.at("random", b)),
+            ]
+            for b in shown
+        ],
+    }
+
+
+def _belief(s: Shortlist) -> dict[str, Any]:
+    counted = s.expected_hits is not None
+    folds = tested(s) if counted else []
+    scale = Scale(0.0, float(max(s.k, 1)))
+    parts = calibration(s) if counted else []
+    proof, limits = certified(s.certificate, s.winner)
+    return {
+        "how": s.settings["cv"],
+        "counted": counted,
+        "unit": s.comparison.unit,
+        "folds": [{"hits": count(hits), "x": f"{float(scale.place(hits)):.2f}%"} for hits in folds],
+        "mean": count(s.comparison.winner.hits),
+        "mean_x": f"{min(100.0, float(scale.place(s.comparison.winner.hits))):.2f}%",
+        "ticks": _ticks(scale, 6),
+        "parts": [
+            {
+                "said": percent(part["said"]),
+                "were": percent(part["were"]),
+                "rows": f"{part['rows']:,}",
+                "x": f"{100 * part['said']:.1f}%",
+                "y": f"{100 - 100 * part['were']:.1f}%",
+            }
+            for part in parts
+        ],
+        "drift": _drift(s),
+        "covered": COVERED,
+        "proof": proof,
+        "limits": limits,
+    }
+
+
+def _drift(s: Shortlist) -> str:
+    drift = s.drift
+    if drift.p_value != drift.p_value:
+        return (
+            "Whether the candidates are like the history was not tested: there are too few of "
+            "them, or their rows come in groups."
+        )
+    if drift.found:
+        return " ".join(drift.sentences())
+    return (
+        "They look alike: a model that was trained to tell candidates from history could not "
+        f"(it was right on {percent(drift.auc)} of mixed pairs; guessing is right on half)."
+    )
+
+
+def _compared(s: Shortlist) -> dict[str, Any]:
+    found: Comparison = s.comparison
+    entries = list(found)
+    first = {entry.family: entry for entry in reversed(entries)}
+    main = {entry.name for entry in (*first.values(), found.winner, found.baseline)}
+    best = [entry for entry in entries if entry.name in main]
+    scale = rounded_around(min(e.low for e in best), max(e.high for e in best), 5)
+    members = [entry for entry in entries if entry.family != COMBINATION]
+    return {
+        "sentence": _why_this(found, s.k),
+        "rows": [_entry(entry, scale, found.baseline.hits) for entry in best],
+        "ticks": _ticks(scale, 5),
+        "confidence": percent(s.expected.confidence),
+        "unit": found.unit,
+        "number": len(members),
+        "all": [
+            (
+                entry.name,
+                count(entry.hits),
+                f"{count(entry.low)} to {count(entry.high)}",
+                DASH if entry.is_baseline else signed(entry.difference, entry.difference_error),
+                DASH if entry.family == COMBINATION else percent(entry.weight),
+                duration(entry.seconds),
+            )
+            for entry in entries
+        ],
+        "left_out": [f"{name}: {reason}" for name, reason in found.left_out.items()],
+    }
+
+
+def _why_this(found: Comparison, k: int) -> str:
+    """Say in words a manager knows what the comparison came to."""
+    winner, baseline = found.winner, found.baseline
+    if winner.is_baseline:
+        return "Nothing that was tried beat the yardstick, so the yardstick ranks the list."
+    name = "The combination" if winner.family == COMBINATION else sentence(winner.name)
+    gap = winner.difference
+    if found.unit != "hits":
+        how = "may be chance" if abs(gap) <= winner.difference_error else "is more than chance"
+        return (
+            f"{name} brings {count(abs(gap))} {'more' if gap >= 0 else 'less'} with {k:,} rows "
+            f"than the yardstick, {baseline.name}: a difference that {how}."
+        )
+    said = (
+        f"{name} finds {count(abs(gap))} {'more' if gap >= 0 else 'fewer'} hits in a list of {k:,}"
+    )
+    if abs(gap) <= winner.difference_error:
+        return f"{said} than the yardstick, {baseline.name}: a difference that may be chance."
+    return f"{said} than the yardstick, {baseline.name}: more than chance explains."
+
+
+def _entry(entry: Entry, scale: Scale, zero: float) -> dict[str, Any]:
+    low, high, at, reference = (
+        f"{min(100.0, max(0.0, float(scale.place(value)))):.2f}%"
+        for value in (entry.low, entry.high, entry.hits, zero)
+    )
+    return {
+        "name": family(entry.family),
+        "kind": "winner" if entry.is_winner else "baseline" if entry.is_baseline else "plain",
+        "hits": count(entry.hits),
+        "interval": f"{count(entry.low)} to {count(entry.high)}",
+        "difference": DASH
+        if entry.is_baseline
+        else signed(entry.difference, entry.difference_error),
+        "low": low,
+        "high": high,
+        "at": at,
+        "zero": reference,
+    }
+
+
+def _settings(s: Shortlist, columns: Sequence[Mapping[str, Any]] | None) -> dict[str, Any]:
+    settings = s.settings
+    members = [entry for entry in s.comparison if entry.family != COMBINATION]
+    families = dict.fromkeys(entry.family for entry in members)
+    used = {entry.family for entry in members if entry.weight}
+    later = "" if s.k == settings["k"] else f".at({s.k})"
+    names = {"sklearn": "scikit-learn", "python": "Python"}
+    return {
+        "pairs": [
+            ("Budget", f"{s.k:,} of {s.n_candidates:,} candidates"),
+            *_looked_for(s),
+            ("Tried", f"{len(members)} models of {len(families)} kinds: {', '.join(families)}"),
+            ("Combined", combined(s.comparison)),
+            ("Judged by", f"{settings['scoring']}, {settings['cv']}"),
+            ("Seed", settings["seed"]),
+            ("Fits", f"{settings['n_fits']:,} in {duration(settings['seconds'])}"),
+            *((names.get(name, name), version) for name, version in settings["versions"].items()),
+        ],
+        "problems": [
+            text
+            for text in settings["warnings"]
+            if _of_a_fit(text) and text.partition(":")[0] in used
+        ],
+        "code": (
+            "from shortlist import pick\n\n"
+            f"found = pick(X, y, candidates, k={settings['k']}, random_state={settings['seed']!r})"
+            f'{later}\nfound.report("report.html")'
+        ),
+        "certificate": _certificate(s),
+        "columns": [
+            (
+                column["name"],
+                column["kind"],
+                column["example"],
+                f"{column['missing'] + column['unreadable']:,}",
+                f"{column['distinct']:,}",
+                column["done"],
+            )
+            for column in columns or ()
+        ],
+        "remarks": [f"{c['name']}: {note}" for c in columns or () for note in c["notes"]],
+        "version": settings["versions"]["shortlist"],
+    }
+
+
+def _looked_for(s: Shortlist) -> list[tuple[str, str]]:
+    if s.expected_hits is None:
+        return [
+            ("Looked for", f"the largest {s.settings['goal']} of a numeric outcome"),
+            ("History", f"{s.n_history:,} rows whose outcome is known"),
+        ]
+    return [
+        ("Looked for", f"“{s.positive_label}”"),
+        ("History", f"{s.n_history:,} labelled rows, {s.n_positive:,.6g} of them positive"),
+    ]
+
+
+def _certificate(s: Shortlist) -> list[tuple[str, str]]:
+    found = s.certificate
+    if found is None:
+        return []
+    return [
+        ("Training objective of this model", plain(found.primal)),
+        ("No model can go below", plain(found.dual) if found.status != "local" else DASH),
+        ("How training ended", found.status),
+    ]

@@ -10,6 +10,30 @@ from ..picking.comparison import COMBINATION, Comparison, counted
 
 DASH = "–"
 
+# What intervals of this kind held on lists of real sets; benchmarks/results/pick_trust.md.
+COVERED = (
+    "On 92 lists from 23 public data sets, each the first 5 % of about 1,000 rows, intervals made "
+    "in this way held the number of hits in 97 % of the cases; they promise 90 %."
+)
+
+_FAMILIES = {
+    COMBINATION: "The combination of those below",
+    "logistic regression": "Logistic regression, the yardstick",
+    "LightGBM": "Boosted trees (LightGBM)",
+    "gradient boosting": "Boosted trees",
+    "extra trees": "Forest of random trees",
+    "random forest": "Forest of decision trees",
+    "SVC rbf": "Support vector machine",
+    "PatMat": "Straight lines trained for the top (Pat&Mat)",
+    "PatMat rbf": "Curves trained for the top (Pat&Mat)",
+    "PatMat of sets": "Overlaps trained for the top (Pat&Mat)",
+}
+
+
+def family(name: str) -> str:
+    """Call a kind of model by words that need no course in it; one of the user's by its name."""
+    return _FAMILIES.get(name, name)
+
 
 def fixed(value: float, decimals: int) -> str:
     """Write a number with separators of thousands; halves go to the even neighbour."""

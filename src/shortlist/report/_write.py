@@ -11,6 +11,7 @@ from .._files import Outputs
 from ._page import page
 
 if TYPE_CHECKING:
+    from ..picking.reasons import Reasons
     from ..picking.result import Shortlist
 
 
@@ -22,6 +23,9 @@ def write_report(
     title: str | None = None,
     overwrite: bool = False,
     columns: Sequence[Mapping[str, Any]] | None = None,
+    reasons: Reasons | None = None,
+    ids: Sequence[str] = (),
+    importance: Any = None,
 ) -> None:
     """Write the report of a shortlist, one self-contained HTML page.
 
@@ -32,8 +36,8 @@ def write_report(
     path : path
         File to write.
     rows : pandas or polars frame, default=None
-        The selected rows, best first, to show in the list; the first 20 of them
-        and the first 12 columns are shown.
+        The selected rows, best first. Columns that name a row and those that matter most are
+        shown; the others unfold with the reasons.
     title : str, default=None
         Heading of the page.
     overwrite : bool, default=False
@@ -41,6 +45,12 @@ def write_report(
     columns : sequence of mappings, default=None
         How the columns of a file were read: name, kind, example, missing, distinct, done,
         notes. The command line passes them.
+    reasons : Reasons, default=None
+        Why the rows are on the list; ``shortlist.explained``.
+    ids : sequence of str, default=()
+        Columns that name a row: shown first.
+    importance : frame, default=None
+        Hits that columns are worth, from ``shortlist.importance()``.
 
     Examples
     --------
@@ -62,7 +72,7 @@ def write_report(
             f"path={str(target)!r} exists already; pass overwrite=True to replace it, or choose "
             "another name."
         )
-    html = page(shortlist, rows, title, columns)
+    html = page(shortlist, rows, title, columns, reasons, ids, importance)
     name = str(target)
     with Outputs(name, force=True) as outputs:
         # Half a surrogate pair, as in a broken file name, has no UTF-8 form.

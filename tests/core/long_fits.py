@@ -53,7 +53,7 @@ LONG = {
         PatMat(tau=0.1, kernel="rbf", gamma=0.05, C=1e4, solver="smo"),
         lambda: binary(6_000, 10, 0.3),
     ),
-    "RankSVM-newton": (RankSVM(C=1e3), lambda: graded(400_000, 20)),
+    "RankSVM-newton": (RankSVM(C=1e3), lambda: graded(100_000, 20)),
     "RankSVM-fw": (RankSVM(C=1e3, loss="hinge", solver="fw"), lambda: graded(60_000, 20)),
     "RankSVM-rbf": (RankSVM(C=1e3, kernel="rbf", gamma=0.1), lambda: graded(3_000, 10)),
     "TopKSVC-block": (TopKSVC(k=3, C=1e3, solver="block"), lambda: classes(60_000, 60, 30)),

@@ -5,6 +5,7 @@ busy the machine is does not matter.
 """
 
 import contextlib
+import os
 import signal
 import threading
 import time
@@ -19,7 +20,8 @@ from .calls import dual
 from .long_fits import LONG, classes, long_fit
 
 ENOUGH = 0.15  # seconds of processor time before the signal
-SOON = 1.0
+# Instrumented code takes its time.
+SOON = 10.0 if os.environ.get("SHORTLIST_SANITIZED") else 1.0
 
 
 @contextlib.contextmanager

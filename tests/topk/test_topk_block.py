@@ -112,3 +112,22 @@ def test_frank_wolfe_steps_stay_feasible(seed):
     best = TopKSVC(3, tol=1e-6).fit(X, y).certificate_
     assert model.certificate_.dual <= best.primal * (1.0 + 1e-9)
     assert model.certificate_.primal >= best.dual * (1.0 - 1e-9)
+
+
+@pytest.mark.parametrize("pseudo", [False, True])
+@pytest.mark.parametrize("k", [1, 3, 4])
+def test_losses_of_several_lengths_of_a_model(k, pseudo):
+    """What solvers claim: the own class has the margin zero, wherever that ranks."""
+    rng = np.random.default_rng(k)
+    n, d, m = 60, 4, 5
+    X, W = rng.normal(size=(n, d)), rng.normal(size=(d, m))
+    y, c, rho = rng.integers(0, m, n), rng.random(n), rank_weights("linear", k)
+    dual = _core.TopKDual(rho, m, pseudo, y.astype(np.int32), c, (X**2).sum(1), np.zeros(n))
+    scales, losses = np.array([0.0, 0.3, 1.0, 4.0]), np.zeros(4)
+    dual.evaluate_dense(X, W, 0.0, scales, losses)
+    for scale, loss in zip(scales, losses, strict=True):
+        scores = scale * X @ W
+        margin = 1.0 + scores - scores[np.arange(n), y][:, None]
+        margin[np.arange(n), y] = -np.inf if pseudo else 0.0
+        highest = -np.sort(-margin, axis=1)[:, :k]
+        assert loss == pytest.approx(c @ np.maximum(highest @ rho, 0.0), rel=1e-12)

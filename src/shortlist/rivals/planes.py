@@ -61,7 +61,7 @@ class Planes:
             self._grow()
         self._gradient[n] = gradient
         self._loss[n], self._error[n], self._idle[n] = loss, error, 0
-        products = self._gradient[: n + 1] @ gradient
+        products = self.c * (self._gradient[: n + 1] @ gradient)
         self._product[n, : n + 1] = self._product[: n + 1, n] = products
         self.share = np.append(self.share, 0.0)
         return True
@@ -93,14 +93,13 @@ class Planes:
         It ends earlier where rounding allows no progress.
         """
         n = self.count
-        loss, product = self._loss[:n], self.c * self._product[:n, :n]
+        loss, product = self._loss[:n], self._product[:n, :n]
         share = self.share
         used: list[int] = np.flatnonzero(share).tolist()
-        level = self._settle(used, share, loss, product)
+        # The shares are the best of the planes in use: all of these are at one level.
+        level = float((loss[used] - product[used] @ share).mean())
         refused: list[int] = []
         for _ in range(_PIVOTS):
-            if level is None:
-                break
             violation = loss - product @ share - level
             violation[used + refused] = -np.inf
             new = int(np.argmax(violation))

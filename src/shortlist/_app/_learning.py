@@ -12,6 +12,7 @@ import pandas as pd
 from sklearn.preprocessing import FunctionTransformer
 
 from .. import picking
+from ..picking.drift import changed_columns, drawn_rows
 from ..picking.promise import promises_of
 from ..picking.reasons import Reasons, find_reasons
 from ..picking.subject import Subject
@@ -358,10 +359,24 @@ def _choose(
         np.array([names.index(owner) for owner in job.features.owners], dtype=int),
     )
     assert subject.owner is not None
+    drift = result.drift
+    if drift.found:
+        # In the columns of the file, not in the features made of them.
+        some = pool.take(pool.rows[drawn_rows(len(pool.rows), request.seed)])
+        drift = replace(drift, columns=changed_columns(typed, some, names)[1])
     job.result = replace(
         result,
+        drift=drift,
+        verdict=_reworded(result.verdict, result.drift.sentences(), drift.sentences()),
         selected=pool.rows[result.selected],
         scores=scores,
         subject=subject,
         study=replace(result.study, columns=names, owner=subject.owner),
     )
+
+
+def _reworded(text: str, before: list[str], after: list[str]) -> str:
+    """Put sentences in the place of others."""
+    for old, new in zip(before, after, strict=True):
+        text = text.replace(old, new)
+    return text

@@ -85,6 +85,10 @@ class Drift:
         """Whether the candidates differ from the history."""
         return bool(self.p_value < LEVEL)
 
+    def take(self, rows: np.ndarray) -> Drift:
+        """Return it for some rows of the history."""
+        return self if self.weight is None else replace(self, weight=self.weight[rows])
+
     def sentences(self) -> list[str]:
         """Say it in words; nothing where nothing was found."""
         if not self.found:

@@ -205,6 +205,8 @@ class Reserve:
         best = open_to[np.argsort(-scores, kind="stable")[: promise.length]]
         listed = found.at(max(promise.length, 1))
         said = f"{promise} {listed.verdict}" if promise.length else str(promise)
+        if found.drift.found:
+            said = f"The candidates are not like the history: what follows may not hold. {said}"
         listed = replace(listed, selected=best, guarantee=promise, verdict=said)
         if promise.length:
             return listed

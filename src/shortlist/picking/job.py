@@ -261,6 +261,7 @@ def pick(
     if wish is None:
         places = check_budget(k, pool.n_rows)
     else:
+        everything = history
         history, left, checked = reserve(history, wish, seed)
         terms = replace(terms, history=terms.history.take(left))
         places = max(1, round(pool.n_rows * (base_rate or checked.share)))
@@ -295,7 +296,10 @@ def pick(
     pipeline, problems = _refit(race, combination, aim)
     scores, some = _score(pipeline, pool, drawn_rows(pool.n_rows, seed))
     subject = subject_of(pool, pipeline[0])
-    drift = find_drift(history, some, subject, seed)
+    if wish is None:
+        drift = find_drift(history, some, subject, seed)
+    else:
+        drift = find_drift(everything, some, subject, seed).take(left)
     held_out = weighted_rows(combination.held_out, drift)
     outlook = weighted_outlook(outlook, race, held_out, drift, winner)
     latest = None if time is None else max(2, (folds.first + 1) // 2)

@@ -86,6 +86,27 @@ def test_rows_left_out_are_not_counted(job):
     assert not set(found.selected) & set(handled)
 
 
+def test_a_known_shift_gives_the_pruned_list(job):
+    X, y, C, _ = job
+    flat = (np.full(len(X), 2.0), np.full(len(C), 2.0))
+    plain = pick(X, y, C, precision=0.7, models=MODELS)
+    same = pick(X, y, C, precision=0.7, models=MODELS, shift=flat)
+    assert 0 < same.k <= plain.k
+    assert set(same.selected) <= set(plain.selected)
+    tilted = (np.exp(0.3 * X[:, 0]), np.exp(0.3 * C[:, 0]))
+    other = pick(X, y, C, precision=0.7, models=MODELS, shift=tilted)
+    assert other.k == len(other.selected) == other.guarantee.length
+    assert "70% for the first" in other.guarantee.other_lengths()
+    for said, message in (
+        ({"k": 5}, "shift belongs to a precision"),
+        ({"precision": 0.7, "base_rate": 0.2}, "leave out base_rate"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            pick(X, y, C, models=MODELS, shift=flat, **said)
+    with pytest.raises(ValueError, match="shift of the candidates must hold 400 finite"):
+        pick(X, y, C, precision=0.7, models=MODELS, shift=(flat[0], flat[0]))
+
+
 @pytest.mark.parametrize(
     ("said", "message"),
     [

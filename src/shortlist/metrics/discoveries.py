@@ -209,8 +209,8 @@ def conformal_selection(
     if weight is None:
         chosen = expected_list(aside, n, scores, 1.0 - precision)
     else:
-        ratio = _ratio("weight", weight, n)
-        own = _ratio("candidate_weight", candidate_weight, len(scores))
+        ratio = density_ratio("weight", weight, n)
+        own = density_ratio("candidate_weight", candidate_weight, len(scores))
         null = ~check_positive(y_true, pos_label)
         chosen = weighted_list(aside, ratio[null], ratio.sum(), scores, own, 1.0 - precision)
     return chosen[np.argsort(-scores[chosen], kind="stable")]
@@ -389,7 +389,8 @@ def _labelled(y_true: ArrayLike, y_score: ArrayLike, pos_label: Any) -> tuple[np
     return sample.score[~sample.positive], sample.size
 
 
-def _ratio(name: str, value: Any, n: int) -> np.ndarray:
+def density_ratio(name: str, value: Any, n: int) -> np.ndarray:
+    """Return the density ratio of every row, checked."""
     ratio = np.asarray(value, dtype=np.float64)
     if ratio.shape != (n,) or not np.isfinite(ratio).all() or (ratio < 0).any():
         raise ValueError(f"{name} must hold {n} finite numbers of at least 0, one for each row.")

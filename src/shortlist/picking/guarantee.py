@@ -16,6 +16,10 @@ the guarantee rests on. Positives, of which there are few, are not wasted on che
 - Where the share of positives is known to differ (`base_rate`), only rows without a hit are
   compared: :math:`(1 + N(s)) / (a + 1)` for :math:`a` of them, at the level divided by their
   share (S. Bates et al., Annals of Statistics 51, 2023, Theorem 2).
+- Where the candidates differ from the history by known weights (`shift`), p-values are
+  weighted and the list is pruned (Y. Jin and E. J. Candès, Biometrika, 2025; see
+  :func:`shortlist.metrics.conformal_selection`). All weights of the rows drawn count, as all
+  of these rows do without weights.
 - *High probability*: bounds of the misses that hold for all lengths of the list at once
   (:func:`shortlist.metrics.false_discovery_band`), with as many candidates in the urn as may
   be without a hit.
@@ -34,7 +38,13 @@ from scipy.stats import binom, hypergeom
 
 from .._checks import check_choice, check_rate
 from .._scores import positive_scores, take_rows
-from ..metrics.discoveries import DiscoveryBand, band, expected_list
+from ..metrics.discoveries import (
+    DiscoveryBand,
+    band,
+    density_ratio,
+    expected_list,
+    weighted_list,
+)
 from .comparison import ExpectedHits
 from .history import History
 from .result import Shortlist
@@ -77,6 +87,8 @@ class Guarantee:
         What was asked for.
     length : int
         The longest list that keeps it; 0 where none does.
+    rows : ndarray of int
+        That list, best first.
     lengths : dict
         The longest lists for other shares of hits, of the same kind.
     band : DiscoveryBand
@@ -88,9 +100,23 @@ class Guarantee:
 
     wish: Wish
     length: int
+    rows: np.ndarray
     lengths: Mapping[float, int]
     band: DiscoveryBand
     n_aside: int
+
+    def other_lengths(self) -> str:
+        """Say how long the list may be for other shares of hits."""
+        kind = (
+            "on average"
+            if self.wish.kind == "expected"
+            else f"with {self.wish.confidence:.0%} confidence"
+        )
+        parts = [
+            f"{share:.0%} for the first {size:,}" if size else f"{share:.0%} for none"
+            for share, size in self.lengths.items()
+        ]
+        return f"Share of hits that is guaranteed {kind}: {', '.join(parts)}."
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
@@ -163,6 +189,29 @@ def refuse_beside(wish: Wish, **said: Any) -> None:
 
 
 @dataclass(frozen=True, eq=False)
+class Shift:
+    """Density of the candidates over that of the history, row by row.
+
+    Attributes
+    ----------
+    aside : ndarray
+        Ratio of the negatives set aside.
+    total : float
+        Sum of the ratios of all rows drawn.
+    candidates : ndarray
+        Ratio of the candidates.
+    """
+
+    aside: np.ndarray
+    total: float
+    candidates: np.ndarray
+
+    def of_candidates(self, rows: np.ndarray) -> Shift:
+        """Return it for some of the candidates."""
+        return replace(self, candidates=self.candidates[rows])
+
+
+@dataclass(frozen=True, eq=False)
 class Reserve:
     """Negatives that nothing is learned from.
 
@@ -176,12 +225,15 @@ class Reserve:
         Rows of the history they were found among.
     counts : (negatives, rows)
         Of the whole history.
+    shift : Shift or None
+        How the candidates differ from the history.
     """
 
     wish: Wish
     rows: Any
     drawn: int
     counts: tuple[int, int]
+    shift: Shift | None = None
 
     @property
     def share(self) -> float:
@@ -201,8 +253,9 @@ class Reserve:
             self.counts,
             terms.base_rate,
             seed,
+            None if self.shift is None else self.shift.of_candidates(open_to),
         )
-        best = open_to[np.argsort(-scores, kind="stable")[: promise.length]]
+        best = open_to[promise.rows]
         listed = found.at(max(promise.length, 1))
         said = f"{promise} {listed.verdict}" if promise.length else str(promise)
         if found.drift.found:
@@ -215,7 +268,28 @@ class Reserve:
         return replace(listed, k=0, expected_hits=nothing, expected_gain=gain)
 
 
-def reserve(history: History, wish: Wish, seed: int) -> tuple[History, np.ndarray, Reserve]:
+def check_shift(given: Any, wish: Wish | None, base_rate: Any, n: int, m: int) -> Shift | None:
+    """Return the density ratios of history and candidates."""
+    if given is None:
+        return None
+    if wish is None or wish.kind != "expected" or base_rate is not None:
+        raise ValueError(
+            "shift belongs to a precision that is guaranteed on average: pass precision, leave "
+            "guarantee='expected', and leave out base_rate."
+        )
+    if not isinstance(given, tuple) or len(given) != 2:
+        raise ValueError(
+            "shift must be a pair of arrays, the density ratio of each row of the history and of "
+            f"each candidate, got {type(given).__name__}."
+        )
+    sides = zip(("the history", "the candidates"), given, (n, m), strict=True)
+    ratios = [density_ratio(f"shift of {side}", ratio, size) for side, ratio, size in sides]
+    return Shift(ratios[0], 0.0, ratios[1])
+
+
+def reserve(
+    history: History, wish: Wish, seed: int, shift: Shift | None = None
+) -> tuple[History, np.ndarray, Reserve]:
     """Draw rows at random and set the negatives among them aside.
 
     Returns what is left of the history, with negatives that stand for those set aside as well,
@@ -224,7 +298,7 @@ def reserve(history: History, wish: Wish, seed: int) -> tuple[History, np.ndarra
     positive = history.positive
     drawn = min(int(_DRAWN * len(positive)), _MOST_DRAWN)
     rows = np.random.default_rng([seed, 25]).choice(len(positive), drawn, replace=False)
-    aside = rows[~positive[rows]]
+    aside = np.sort(rows[~positive[rows]])
     negatives = int((~positive).sum())
     if not len(aside) or negatives - len(aside) < 2:
         raise ValueError(
@@ -237,8 +311,10 @@ def reserve(history: History, wish: Wish, seed: int) -> tuple[History, np.ndarra
     left = np.flatnonzero(kept)
     weight = np.where(positive[left], 1.0, negatives / (negatives - len(aside)))
     rest = replace(history, X=take_rows(history.X, left), positive=positive[left], weight=weight)
-    checked = take_rows(history.X, np.sort(aside))
-    return rest, left, Reserve(wish, checked, drawn, (negatives, len(positive)))
+    if shift is not None:
+        shift = Shift(shift.aside[aside], float(shift.aside[rows].sum()), shift.candidates)
+    checked = take_rows(history.X, aside)
+    return rest, left, Reserve(wish, checked, drawn, (negatives, len(positive)), shift)
 
 
 def guarantee(
@@ -249,6 +325,7 @@ def guarantee(
     counts: tuple[int, int],
     base_rate: float | None,
     seed: int,
+    shift: Shift | None = None,
 ) -> Guarantee:
     """Return the guarantee for candidates with these scores.
 
@@ -268,22 +345,32 @@ def guarantee(
         Share of positives among the candidates, if the user knows it.
     seed : int
         Calibrates the band.
+    shift : Shift or None
+        How the candidates differ from the history; the band then says nothing of them.
     """
     risk = 1.0 - wish.confidence
     most = most_misses(counts, len(scores), _SPENT * risk, base_rate)
     bounds = band(aside, len(aside), scores, most, 1.0 - (1.0 - _SPENT) * risk, seed)
     bounds = replace(bounds, confidence=wish.confidence)
 
-    def longest(share: float) -> int:
+    order = np.argsort(-scores, kind="stable")
+
+    def longest(share: float) -> np.ndarray:
         if wish.kind == "high_probability":
-            return bounds.longest(share)
+            return order[: bounds.longest(share)]
+        if shift is not None:
+            parts = aside, shift.aside, shift.total, scores, shift.candidates
+            chosen = weighted_list(*parts, 1.0 - share)
+            return chosen[np.argsort(-scores[chosen], kind="stable")]
         if base_rate is None:
-            return len(expected_list(aside, drawn, scores, 1.0 - share))
-        return len(expected_list(aside, len(aside), scores, (1.0 - share) / (1.0 - base_rate)))
+            return expected_list(aside, drawn, scores, 1.0 - share)
+        return expected_list(aside, len(aside), scores, (1.0 - share) / (1.0 - base_rate))
 
     asked = sorted({wish.precision, *TOLD}, reverse=True)
-    lengths = {share: longest(share) for share in asked}
-    return Guarantee(wish, lengths[wish.precision], lengths, bounds, len(aside))
+    found = {share: longest(share) for share in asked}
+    lengths = {share: len(rows) for share, rows in found.items()}
+    rows = found[wish.precision]
+    return Guarantee(wish, len(rows), rows, lengths, bounds, len(aside))
 
 
 def most_misses(counts: tuple[int, int], m: int, risk: float, base_rate: float | None) -> int:

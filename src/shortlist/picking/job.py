@@ -26,7 +26,7 @@ from .comparison import COMBINATION, forecast_budgets
 from .deciding import check_scoring
 from .drift import drawn_rows, find_drift, weighted_outlook, weighted_rows
 from .goals import GOALS, Goal
-from .guarantee import check_wish, refuse_beside, reserve
+from .guarantee import check_shift, check_wish, refuse_beside, reserve
 from .history import Candidates, check_budget, make_folds, stacked
 from .importance import Study
 from .models import EFFORTS, Task, as_numbers, contestants, default_features, kind_of
@@ -52,6 +52,7 @@ def pick(
     precision: float | None = None,
     guarantee: str = "expected",
     confidence: float = 0.9,
+    shift: Any = None,
     goal: str = "hits",
     features: Any = None,
     models: Any = "auto",
@@ -112,6 +113,9 @@ def pick(
         `confidence`.
     confidence : float, default=0.9
         Of a guarantee of high probability, and of ``found.guarantee.band``.
+    shift : pair of arrays, default=None
+        With `precision`: the density of the candidates over that of the history, for each row
+        of the history and each candidate, where they are known to differ by it.
     goal : {"hits", "sum", "mean"}, default="hits"
         What the list is to be full of. "hits": rows of one label. "sum" and "mean": `y` holds
         numbers (a potency, an amount, a grade), and the list is the one with the largest sum,
@@ -259,10 +263,12 @@ def pick(
         raise ValueError(f"scoring={scoring!r} judges labels; with goal={goal!r} leave it out.")
     judged = check_scoring(scoring, history.weight is not None)
     if wish is None:
+        check_shift(shift, wish, base_rate, len(history), pool.n_rows)
         places = check_budget(k, pool.n_rows)
     else:
         everything = history
-        history, left, checked = reserve(history, wish, seed)
+        shifted = check_shift(shift, wish, base_rate, len(history), pool.n_rows)
+        history, left, checked = reserve(history, wish, seed, shifted)
         terms = replace(terms, history=terms.history.take(left))
         places = max(1, round(pool.n_rows * (base_rate or checked.share)))
     if repeats is None and isinstance(cv, int | np.integer):

@@ -193,6 +193,7 @@ def _budget(s: Shortlist, fig: Curve) -> dict[str, Any]:
         "next": count(fig.at("hits", s.k + more) - fig.at("hits", s.k)),
         "band": fig.band(),
         "lines": {name: fig.line(name) for name in ("hits", "baseline", "random")},
+        "guaranteed": None if s.guarantee is None else s.guarantee.other_lengths(),
         "x_ticks": _ticks(fig.budgets, 6),
         "y_ticks": _ticks(fig.hits, 5),
         "x": f"{float(fig.budgets.place(s.k)):.2f}%",

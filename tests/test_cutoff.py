@@ -237,7 +237,7 @@ def test_promise_holds_for_the_kept_model_on_new_rows(wish):
         X = rng.normal(size=(n, 3))
         return X, (X[:, 0] + rng.normal(size=n) > 0.5).astype(int)
 
-    X_new, y_new = draw(20_000)
+    X_new, y_new = draw(200_000)
     broken = []
     for seed in range(100):
         model = BudgetClassifier(

@@ -102,8 +102,9 @@ def _entries(text: str) -> dict[str, str]:
 
 
 def _check_vectors(machine: Any, width: int | None) -> None:
-    """Check a support vector machine of two classes: libsvm takes all lengths on trust."""
+    """Check a machine of two classes or of numbers: libsvm takes all lengths on trust."""
     vectors = machine.support_vectors_
+    numbers = type(machine).__name__ == "SVR"
     count = len(vectors)
     shapes = {
         "support_vectors_": (count, width),
@@ -113,12 +114,14 @@ def _check_vectors(machine: Any, width: int | None) -> None:
         "dual_coef_": (1, count),
         "_intercept_": (1,),
         "intercept_": (1,),
-        "classes_": (2,),
     }
+    if not numbers:
+        shapes["classes_"] = (2,)
     wrong = [name for name, shape in shapes.items() if np.shape(getattr(machine, name)) != shape]
     kept = np.asarray(machine._n_support)
     platt = {np.shape(machine._probA), np.shape(machine._probB)}
-    if wrong or kept.min() < 0 or kept.sum() != count or platt - {(0,), (1,)} or machine._sparse:
+    total = kept[0] if numbers else kept.sum()
+    if wrong or kept.min() < 0 or total != count or platt - {(0,), (1,)} or machine._sparse:
         raise ValueError("a support vector machine points outside itself")
 
 

@@ -127,7 +127,7 @@ def false_discovery_band(
     >>> score = rng.normal(size=2000) + 3 * y
     >>> band = false_discovery_band(y, score, rng.normal(size=2000) + 3 * new)
     >>> band.longest(0.8), band.longest(0.9)
-    (417, 326)
+    (415, 326)
     """
     aside, n = _labelled(y_true, y_score, pos_label)
     scores = check_score(candidate_scores, "candidate_scores")

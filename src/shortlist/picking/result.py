@@ -199,10 +199,10 @@ class Shortlist:
         >>> from shortlist.datasets import load_tumours
         >>> X, y = load_tumours()
         >>> found = pick(X[:300], y[:300], X[300:], k=2, models=["PatMat"])
-        >>> found.reasons(1)[["rank", "column", "error"]]
-           rank column  error
-        0     1    x27    0.0
-        1     2    x20    0.0
+        >>> found.reasons(1)[["rank", "reason", "error"]]
+           rank  reason  error
+        0     1       1    0.0
+        1     2       1    0.0
         """
         check_number("n", n, least=1, integer=True)
         return self.explained.to_frame(n)

@@ -110,13 +110,13 @@ def certified(certificate: Certificate | None, model: str) -> tuple[str, str]:
     if certificate is None:
         return (
             f"{sentence(model)} is fitted without a certificate: its training comes with no proof.",
-            "The estimate of the hits does not need one: it comes from cross-validation.",
+            "The forecast does not need one: it comes from cross-validation.",
         )
     if certificate.status == "local":
         return (
             f"{sentence(model)} solves a problem with many local optima: the search ended in one "
             "of them, and no bound to the best is claimed.",
-            "The estimate of the hits does not need one: it comes from cross-validation.",
+            "The forecast does not need one: it comes from cross-validation.",
         )
     gap = certificate.relative_gap
     bound = (

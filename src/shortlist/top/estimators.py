@@ -130,6 +130,9 @@ class TopPush(TopClassifier):
     negative itself when ``k=1``, are predicted negative, as everywhere in scikit-learn
     where a decision value is zero.
 
+    There is no ``predict_proba``: scores are made to order, not to be odds. Wrap the
+    estimator in :class:`sklearn.calibration.CalibratedClassifierCV` for probabilities.
+
     References
     ----------
     N. Li, R. Jin, Z.-H. Zhou, "Top rank optimization in linear time", NIPS 2014.
@@ -320,6 +323,9 @@ class PatMat(TopClassifier):
     ``sample_weight`` is multiplicity: weight 2 is the row twice, weight 0 is the row
     gone, and `tau` is a share of weight. The zero model is always feasible, and any
     `tau` in (0, 1) has an optimum.
+
+    There is no ``predict_proba``: scores are made to order, not to be odds. Wrap the
+    estimator in :class:`sklearn.calibration.CalibratedClassifierCV` for probabilities.
 
     References
     ----------

@@ -207,12 +207,41 @@ def write(heading: str, lines: list[str]) -> None:
     PAGE.write_text(f"{before}<!-- {heading} -->\n{table}\n<!-- end -->{after}", encoding="utf-8")
 
 
+def draw() -> None:
+    """Draw promise against truth, from the first table of the page."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    text = PAGE.read_text(encoding="utf-8").split("<!-- rules -->")[1].split("<!-- end -->")[0]
+    rows = [line.strip("| ").split(" | ") for line in text.strip().splitlines()[2:]]
+    target = np.array([1 - float(row[1].rstrip("%")) / 100 for row in rows])
+    figure, axes = plt.subplots(1, 2, figsize=(9, 4.2), sharey=True, layout="constrained")
+    for ax, column, title in ((axes[0], 2, "pick(precision=...)"), (axes[1], 5, "naive cut")):
+        share, error = (
+            np.array([float(row[column].split("%")[part].strip(" ±")) / 100 for row in rows])
+            for part in (0, 1)
+        )
+        jitter = np.linspace(-0.012, 0.012, len(rows) // len(TARGETS)).repeat(len(TARGETS))
+        late = share > target + 2 * error
+        for some, colour in ((~late, "#0072b2"), (late, "#d55e00")):
+            ax.errorbar(
+                (target + jitter)[some], share[some], 2 * error[some], fmt="o", color=colour, ms=4
+            )
+        ax.plot([0, 0.55], [0, 0.55], color="black", linewidth=0.8)
+        ax.set(title=title, xlabel="share of misses promised", xlim=(0, 0.55), ylim=(0, 0.55))
+    axes[0].set_ylabel("mean share of misses found")
+    figure.savefig(PAGE.with_suffix(".png"), dpi=110)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--splits", type=int, help="splits of every set for the rules")
     parser.add_argument("--forest", type=int, help="the same, with extra trees")
     parser.add_argument("--whole", type=int, help="splits of three sets for pick itself")
     parser.add_argument("--page", action="store_true", help="write the tables to the page")
+    parser.add_argument("--draw", action="store_true", help="draw the picture of the page")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     with threadpool_limits(1):
@@ -225,6 +254,8 @@ def main() -> None:
                 lines = run(splits)
                 if args.page:
                     write(heading, lines)
+    if args.draw:
+        draw()
 
 
 if __name__ == "__main__":

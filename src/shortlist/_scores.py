@@ -80,6 +80,11 @@ def positive_scores(estimator: Any, X: Any, pos_label: Any = None) -> np.ndarray
     return scores
 
 
+def in_double(X: Any) -> np.ndarray:
+    """Return the rows of a table of numbers as an array of double precision."""
+    return np.asarray(X, dtype=np.float64)
+
+
 def take_rows(data: Any, rows: np.ndarray) -> Any:
     """Rows of an array, sparse matrix, data frame or list, by position."""
     if hasattr(data, "iloc"):

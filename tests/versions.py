@@ -6,7 +6,8 @@
 
 Makes an environment of the interpreter that runs it, installs the package there with the
 versions of one end, and runs pytest in it, with what else was asked for. The environment is
-kept in build/versions and used again. Needs pip, a C++ compiler and the packages' index.
+kept in build/versions and used again. Needs pip, the packages' index and a C++ compiler, or
+a wheel (tests/wheel/recipe.sh makes one).
 """
 
 import argparse
@@ -33,6 +34,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("end", choices=ENDS)
     parser.add_argument("--folder", type=Path, help="of the environment")
+    parser.add_argument("--wheel", help="to install, where there is no compiler")
     asked, tests = parser.parse_known_args()
     folder = asked.folder or ROOT / "build" / "versions" / (
         f"{asked.end}-{sys.version_info[0]}.{sys.version_info[1]}"
@@ -40,7 +42,15 @@ def main() -> int:
     if not (folder / "pyvenv.cfg").is_file():
         venv.create(folder, with_pip=True)
     python = str(folder / ("Scripts" if os.name == "nt" else "bin") / "python")
-    install = [python, "-m", "pip", "install", "-q", *ENDS[asked.end], f"{ROOT}[test]"]
+    install = [
+        python,
+        "-m",
+        "pip",
+        "install",
+        "-q",
+        *ENDS[asked.end],
+        f"{asked.wheel or ROOT}[test]",
+    ]
     for command in (install, [python, "-c", TELL]):
         if done := subprocess.run(command, cwd=ROOT).returncode:
             return done

@@ -20,7 +20,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC, SVR, LinearSVC
 
-from .._scores import label_index
+from .._scores import label_index, margins_of
 from ..budget import BudgetClassifier
 from ..pairs import RankSVM
 from ..stacking import SumStack, TopStack
@@ -49,7 +49,7 @@ def scores(model: Any, graph: Graph, x: Rows) -> str:
 def cut_of(model: Any) -> float:
     """Score above which the second class is predicted."""
     model = _last(model)
-    return 0.0 if hasattr(model, "decision_function") else 0.5
+    return 0.5 if margins_of(model) is None else 0.0
 
 
 def labels(model: Any, graph: Graph, values: str) -> str:
@@ -168,10 +168,7 @@ def _lightgbm(model: Any, graph: Graph, x: str) -> str:
             f"{type(model).__name__}(objective={objective!r}) has no ONNX form here: use "
             "'binary' or 'regression'."
         )
-    total = _trees.sum_of_trees(graph, x, _trees.lightgbm_trees(model))
-    # Older versions have probabilities only.
-    plain = objective == "regression" or hasattr(model, "decision_function")
-    return total if plain else graph.add("Sigmoid", total)
+    return _trees.sum_of_trees(graph, x, _trees.lightgbm_trees(model))
 
 
 def _one_score(model: Any) -> None:
@@ -232,7 +229,7 @@ def _combined(model: TopStack | SumStack, graph: Graph, x: Rows) -> str:
             raise NotConvertible(
                 f"the member {name!r} of {type(model).__name__}: {error}"
             ) from None
-        if is_classifier(member) and not hasattr(member, "decision_function"):
+        if is_classifier(member) and margins_of(member) is None:
             # Probabilities as softened log odds.
             soft = graph.add("Add", values, graph.constant(SOFT))
             soft = graph.add("Div", soft, graph.constant(1.0 + 2.0 * SOFT))

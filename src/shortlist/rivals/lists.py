@@ -6,6 +6,7 @@ from abc import abstractmethod
 
 import numpy as np
 
+from .._core import worst_labels
 from .metric import Metric, Violation, cut, highest, list_count, running
 
 
@@ -143,16 +144,15 @@ class RecallAtK(PrecisionAtK):
 class _LabelCounts(Metric):
     """A loss of the right and wrong positives of free labels.
 
-    With a right and b wrong ones, the loss is ``base - numerator / (b + offset)``: it grows
-    with b, by less and less. So for every a the best b is where the next wrong one, a lower
-    score, adds nothing any more: a bisection.
+    With a right and b wrong ones, the loss is ``1 - numerator / (b + offset)``: it grows with b,
+    by less and less.
     """
 
     shift_invariant = False
 
     @abstractmethod
-    def _terms(self, m: int, n: int) -> tuple[np.ndarray, ...]:
-        """Return base, numerator, offset and the least b for every a; the weight of a row."""
+    def _terms(self, m: int, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+        """Return numerator, offset and the least b for every a; the weight of a row."""
 
     def worst(self, positive: np.ndarray, negative: np.ndarray) -> Violation:
         """Return a labelling of the largest violation at these scores.
@@ -168,30 +168,14 @@ class _LabelCounts(Metric):
             The labelling.
         """
         m, n = len(positive), len(negative)
-        base, numerator, offset, low, weight = self._terms(m, n)
-        best, first = np.argsort(-positive, kind="stable"), np.argsort(-negative, kind="stable")
-        scores = float(weight) * negative[first]
-        low, high = low.copy(), np.full(m + 1, n)
-        least = low.copy()
-        while (low < high).any():
-            b = (low + high) // 2
-            # Where the loss has no denominator yet, any wrong positive is a whole loss.
-            with np.errstate(divide="ignore"):
-                gain = np.where(numerator > 0.0, numerator / ((b + offset) * (b + offset + 1)), 0.0)
-            more = (low < high) & (gain + scores[np.minimum(b, n - 1)] > 0.0)
-            low = np.where(more, b + 1, low)
-            high = np.where(more, high, np.where(low < high, b, high))
-        wrong = np.maximum(low, least)
-        gained = float(weight) * (running(positive[best]) - float(positive.sum()))
-        loss = _fraction(base, numerator, wrong + offset)
-        value = loss + gained + running(scores)[np.minimum(wrong, n)]
-        value[wrong > n] = -np.inf
-        a = int(np.argmax(value))
-        b = int(wrong[a])
+        numerator, offset, least, weight = self._terms(m, n)
+        best, first = highest(positive, m), highest(negative, n)
+        a, b = worst_labels(positive[best], negative[first], numerator, offset, least, weight)
         to_positive, to_negative = np.zeros(m), np.zeros(n)
-        to_positive[best[a:]] = -float(weight)
-        to_negative[first[:b]] = float(weight)
-        return Violation(float(loss[a]), to_positive, to_negative)
+        to_positive[best[a:]] = -weight
+        to_negative[first[:b]] = weight
+        loss = 1.0 - numerator[a] / (b + offset[a]) if a else 1.0
+        return Violation(float(loss), to_positive, to_negative)
 
     def slope(self, n_positive: int, n_negative: int) -> float:
         """Bound the sum of the absolute directions of any labelling.
@@ -206,7 +190,7 @@ class _LabelCounts(Metric):
         float
             The bound.
         """
-        return float(self._terms(n_positive, n_negative)[4]) * (n_positive + n_negative)
+        return self._terms(n_positive, n_negative)[3] * (n_positive + n_negative)
 
     def threshold(self, positive: np.ndarray, negative: np.ndarray) -> float:
         """Return zero: the intercept is learned.
@@ -245,9 +229,9 @@ class F1(_LabelCounts):
     0.5
     """
 
-    def _terms(self, m: int, n: int) -> tuple[np.ndarray, ...]:
+    def _terms(self, m: int, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
         a = np.arange(m + 1.0)
-        return np.ones(m + 1), 2.0 * a, a + m, np.zeros(m + 1, dtype=np.intp), np.array(1.0 / m)
+        return 2.0 * a, a + m, np.zeros(m + 1, dtype=np.int64), 1.0 / m
 
 
 class LabelPrecision(_LabelCounts):
@@ -275,13 +259,7 @@ class LabelPrecision(_LabelCounts):
     def __init__(self, k: int | float = 0.05) -> None:
         self.k = k
 
-    def _terms(self, m: int, n: int) -> tuple[np.ndarray, ...]:
+    def _terms(self, m: int, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
         a = np.arange(m + 1.0)
-        least = np.maximum(1, list_count(self.k, m, n) - np.arange(m + 1))
-        return np.ones(m + 1), a, a, least, np.array(1.0 / (m + n))
-
-
-def _fraction(base: np.ndarray, numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
-    return base - np.divide(
-        numerator, denominator, out=np.zeros(len(base)), where=denominator > 0.0
-    )
+        least = np.maximum(1, list_count(self.k, m, n) - np.arange(m + 1, dtype=np.int64))
+        return a, a, least, 1.0 / (m + n)

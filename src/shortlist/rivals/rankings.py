@@ -189,7 +189,7 @@ class AveragePrecision(Metric):
             The labelling.
         """
         m, n = len(positive), len(negative)
-        best, first = np.argsort(-positive, kind="stable"), np.argsort(-negative, kind="stable")
+        best, first = highest(positive, m), highest(negative, n)
         place = np.empty(n, dtype=np.int64)
         worst_places(positive[best], negative[first], place)
         above = np.cumsum(np.bincount(place, minlength=m + 1)[:m])

@@ -357,7 +357,7 @@ def worst_places(positive: np.ndarray, negative: np.ndarray, place: np.ndarray) 
     """
 
 def highest(scores: np.ndarray, position: np.ndarray) -> None:
-    """Write the positions of as many highest scores as there is room for, falling; ties in order."""
+    """Write the positions of the highest scores, as many as there is room for; ties in order."""
 
 def worst_labels(
     positive: np.ndarray,

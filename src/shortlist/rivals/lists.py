@@ -47,18 +47,6 @@ class PrecisionAtK(Metric):
         self.k = k
 
     def worst(self, positive: np.ndarray, negative: np.ndarray) -> Violation:
-        """Return a labelling of the largest violation at these scores.
-
-        Parameters
-        ----------
-        positive, negative : ndarray
-            Scores of the rows of either class.
-
-        Returns
-        -------
-        Violation
-            The labelling.
-        """
         m, n = len(positive), len(negative)
         k = list_count(self.k, m, n)
         most = min(k, m)
@@ -86,34 +74,10 @@ class PrecisionAtK(Metric):
         return float(k)
 
     def slope(self, n_positive: int, n_negative: int) -> float:
-        """Bound the sum of the absolute directions of any labelling.
-
-        Parameters
-        ----------
-        n_positive, n_negative : int
-            Rows of either class.
-
-        Returns
-        -------
-        float
-            The bound.
-        """
         k = list_count(self.k, n_positive, n_negative)
         return 2.0 * min(k, n_positive) / self._unit(k, n_positive)
 
     def threshold(self, positive: np.ndarray, negative: np.ndarray) -> float:
-        """Return the score above which k rows lie.
-
-        Parameters
-        ----------
-        positive, negative : ndarray
-            Scores of the training rows.
-
-        Returns
-        -------
-        float
-            The threshold.
-        """
         return cut(
             np.concatenate([positive, negative]), list_count(self.k, len(positive), len(negative))
         )
@@ -155,18 +119,6 @@ class _LabelCounts(Metric):
         """Return numerator, offset and the least b for every a; the weight of a row."""
 
     def worst(self, positive: np.ndarray, negative: np.ndarray) -> Violation:
-        """Return a labelling of the largest violation at these scores.
-
-        Parameters
-        ----------
-        positive, negative : ndarray
-            Scores of the rows of either class.
-
-        Returns
-        -------
-        Violation
-            The labelling.
-        """
         m, n = len(positive), len(negative)
         numerator, offset, least, weight = self._terms(m, n)
         best, first = highest(positive, m), highest(negative, n)
@@ -178,34 +130,10 @@ class _LabelCounts(Metric):
         return Violation(float(loss), to_positive, to_negative)
 
     def slope(self, n_positive: int, n_negative: int) -> float:
-        """Bound the sum of the absolute directions of any labelling.
-
-        Parameters
-        ----------
-        n_positive, n_negative : int
-            Rows of either class.
-
-        Returns
-        -------
-        float
-            The bound.
-        """
         return self._terms(n_positive, n_negative)[3] * (n_positive + n_negative)
 
     def threshold(self, positive: np.ndarray, negative: np.ndarray) -> float:
-        """Return zero: the intercept is learned.
-
-        Parameters
-        ----------
-        positive, negative : ndarray
-            Scores of the training rows.
-
-        Returns
-        -------
-        float
-            The threshold.
-        """
-        return 0.0
+        return 0.0  # the intercept is learned
 
 
 class F1(_LabelCounts):

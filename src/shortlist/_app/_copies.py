@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from .._positive import spelling
+from .._checks import spelling
 from ._columns import Columns
 
 # Without ids, equal rows are taken for the same case only where nearly all rows differ.

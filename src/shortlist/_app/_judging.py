@@ -7,8 +7,8 @@ from contextlib import ExitStack
 
 import numpy as np
 
+from .._checks import spelling
 from .._files import spooled
-from .._positive import spelling
 from ._cells import is_blank
 from ._labels import read_labels
 from ._numbers import POINT, look_at_numbers, read_number

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._positive import plain_positive, spelling
+from .._checks import plain_positive, spelling
 from ._cells import is_blank
 from ._tables import TableError
 

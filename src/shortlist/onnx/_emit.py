@@ -20,7 +20,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
-from .._scores import label_index
+from .._checks import label_index
 from ..budget import BudgetClassifier
 from ..pairs import RankSVM
 from ..stacking import TopStack

@@ -94,9 +94,13 @@ def pair_steps(
     """
 
 def add_rows(
-    rows: np.ndarray, slots: np.ndarray, coefficients: np.ndarray, out: np.ndarray
+    rows: np.ndarray,
+    slots: np.ndarray,
+    coefficients: np.ndarray,
+    out: np.ndarray,
+    start: int = 0,
 ) -> None:
-    """Add the chosen rows times their coefficients, in double."""
+    """Add the chosen rows, from column `start` on, times their coefficients, in double."""
 
 def gather(
     source: np.ndarray,
@@ -109,7 +113,7 @@ def gather(
     """Copy ``source[rows, columns]`` to ``out[to_rows, to_columns]``."""
 
 def centred_rows(X: np.ndarray, rows: np.ndarray, centre: np.ndarray, out: np.ndarray) -> None:
-    """Copy the chosen float32 rows, minus `centre`."""
+    """Copy the chosen rows, minus `centre`, in the precision of `out`."""
 
 def gaussian_entries(
     inner: np.ndarray,

@@ -172,7 +172,7 @@ def calls():
             {
                 "X": x.astype(np.float32),
                 "rows": i64[:3],
-                "centre": np.zeros(D, np.float32),
+                "centre": np.zeros(D),
                 "out": np.zeros((3, D), np.float32),
             },
             ("out",),

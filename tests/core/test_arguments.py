@@ -39,6 +39,8 @@ def test_outputs_are_not_converted(call):
     for name in call.written:
         array = call.arguments[name]
         other = np.float32 if array.dtype != np.float32 else np.float64
+        if call.name == "centred_rows":  # writes either precision
+            other = np.float16
         with pytest.raises(TypeError):
             call(**{name: array.astype(other)})
         wide = np.zeros((*array.shape[:-1], 2 * array.shape[-1]), array.dtype)

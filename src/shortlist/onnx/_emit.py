@@ -20,7 +20,8 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC, SVR, LinearSVC
 
-from .._scores import label_index, margins_of
+from .._checks import label_index
+from .._scores import margins_of
 from ..budget import BudgetClassifier
 from ..pairs import RankSVM
 from ..stacking import SumStack, TopStack

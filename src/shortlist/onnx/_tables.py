@@ -20,6 +20,29 @@ def is_table(step: Any) -> bool:
     )
 
 
+def one_hot(
+    graph: Graph,
+    column: str,
+    values: list[str],
+    absent: str | None = None,
+    aliases: Iterable[str] = (),
+) -> str:
+    """Return a column of 0 and 1 for each value; empty text and `aliases` mean `absent`."""
+    codes = {value: code for code, value in enumerate(values)}
+    if absent in codes:
+        for text in ("", *aliases):
+            codes.setdefault(text, codes[absent])
+    code = graph.add(
+        "LabelEncoder",
+        column,
+        domain="ai.onnx.ml",
+        keys_strings=list(codes),
+        values_int64s=list(codes.values()),
+        default_int64=-1,
+    )
+    return graph.double(graph.add("Equal", code, graph.axes(*range(len(values)))))
+
+
 def table_columns(step: Any) -> dict[str, str]:
     """Return the columns a ``TableVectorizer`` has learned from, and their kinds."""
     known = {"OneHotEncoder": "text", "DatetimeEncoder": "date"}
@@ -89,29 +112,6 @@ def _categories(graph: Graph, column: str, parts: dict[str, Any], name: Any) -> 
         return made
     kept = [place for place in range(len(texts)) if place != dropped]
     return graph.add("Gather", made, graph.axes(*kept), axis=1)
-
-
-def one_hot(
-    graph: Graph,
-    column: str,
-    values: list[str],
-    absent: str | None = None,
-    aliases: Iterable[str] = (),
-) -> str:
-    """Return a column of 0 and 1 for each value; empty text and `aliases` mean `absent`."""
-    codes = {value: code for code, value in enumerate(values)}
-    if absent in codes:
-        for text in ("", *aliases):
-            codes.setdefault(text, codes[absent])
-    code = graph.add(
-        "LabelEncoder",
-        column,
-        domain="ai.onnx.ml",
-        keys_strings=list(codes),
-        values_int64s=list(codes.values()),
-        default_int64=-1,
-    )
-    return graph.double(graph.add("Equal", code, graph.axes(*range(len(values)))))
 
 
 _MISSING = "\0missing"  # no text of a table

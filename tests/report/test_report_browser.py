@@ -11,9 +11,10 @@ import pandas as pd
 import pytest
 from selenium.webdriver.common.keys import Keys
 
+from shortlist._written import fixed
 from shortlist.report import write_report
 from shortlist.report._figures import curve
-from shortlist.report._words import count, fixed, percent
+from shortlist.report._words import count, percent
 
 CONTRAST = """
 const parse = (color) => {
@@ -80,9 +81,10 @@ def shown(browser):
 
 def expected(fig, k, n_candidates):
     more = max(1, round(k / 3))
-    fields = {name: count(fig.at(name, k)) for name in ("hits", "low", "high")}
     return {
-        **fields,
+        "hits": fixed(fig.at("hits", k), 0),
+        "low": fixed(fig.at("low", k), 0),
+        "high": fixed(fig.at("high", k), 0),
         "rate": percent(k / n_candidates),
         "more": fixed(more, 0),
         "next": count(fig.at("hits", k + more) - fig.at("hits", k)),

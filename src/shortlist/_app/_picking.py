@@ -86,21 +86,27 @@ class Request(Said):
 
 
 class Clock:
-    """Seconds of each part of the work."""
+    """Seconds of each part of the work, on the wall and of the processor."""
 
     def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
-        self._last = self._first = time.perf_counter()
+        self._last = self._first = self._now()
+        self._parts: dict[str, np.ndarray] = {}
+
+    @staticmethod
+    def _now() -> np.ndarray:
+        return np.array([time.perf_counter(), time.process_time()])
 
     def done(self, part: str) -> None:
         """Put what has passed down to a part."""
-        now = time.perf_counter()
-        self.seconds[part] = self.seconds.get(part, 0.0) + now - self._last
+        now = self._now()
+        self._parts[part] = self._parts.get(part, 0.0) + now - self._last
         self._last = now
 
-    def all(self) -> dict[str, float]:
-        """Every part, and the sum."""
-        return {**self.seconds, "total": self._last - self._first}
+    def all(self) -> tuple[dict[str, float], dict[str, float]]:
+        """Every part, and the sum: seconds, and CPU seconds of this process."""
+        every = {**self._parts, "total": self._last - self._first}
+        wall, cpu = ({name: float(t[side]) for name, t in every.items()} for side in (0, 1))
+        return wall, cpu
 
 
 def run_pick(request: Request) -> Shortlist:
@@ -262,6 +268,7 @@ def write_outputs(job: Job, table: Table, outputs: Outputs, request: Request) ->
 
 def _summary(job: Job, request: Request, clock: Clock) -> dict[str, Any]:
     result = job.result
+    wall, cpu = clock.all()
     return {
         "command": "pick",
         "k": result.k,
@@ -285,7 +292,8 @@ def _summary(job: Job, request: Request, clock: Clock) -> dict[str, Any]:
         "leaks": [vars(leak) for leak in job.leaks],
         "warnings": job.notes,
         "settings": result.settings,
-        "seconds": clock.all(),
+        "seconds": wall,
+        "cpu_seconds": cpu,
         "files": {"output": request.output, "report": request.report, "save": request.save},
         "list": job.entries,
     }

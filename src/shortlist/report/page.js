@@ -3,7 +3,7 @@
   const data = JSON.parse(document.getElementById("report-data").textContent);
   const find = (id) => document.getElementById(id);
 
-  // The same rules as in _words.py.
+  // The same rules as in _written.py.
   const fixed = (value, decimals) => {
     const scale = 10 ** decimals;
     const below = Math.floor(value * scale);
@@ -15,9 +15,11 @@
   };
   const write = {
     whole: (value) => fixed(value, 0),
-    count: (value) => fixed(value, 1).replace(/\.0$/, ""),
+    count: (value) => fixed(value, value >= 9.95 ? 0 : 1),
+    hits: (value) => fixed(value, data.decimals),
     percent: (share) => {
       const value = 100 * share;
+      if (!value) return "0 %";
       return `${fixed(value, value >= 9.95 ? 0 : value >= 0.995 ? 1 : 2)} %`;
     },
   };

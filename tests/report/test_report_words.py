@@ -13,10 +13,10 @@ from shortlist.report._scale import Scale, rounded_around, rounded_up
 from shortlist.report._words import (
     at_most,
     certified,
-    count,
     duration,
     family,
     percent,
+    rough,
     sentence,
     signed,
 )
@@ -25,20 +25,20 @@ sizes = st.floats(1e-12, 1e12)
 
 
 @pytest.mark.parametrize(
-    ("value", "written"),
+    ("value", "decimals", "written"),
     [
-        (0, "0.0"),
-        (2.25, "2.2"),
-        (2.35, "2.4"),
-        (9.949, "9.9"),
-        (9.951, "10"),
-        (12.5, "12"),
-        (13.96, "14"),
-        (61_234.4, "61,234"),
+        (0, 0, "0"),
+        (2.25, 1, "2.2"),
+        (2.35, 1, "2.4"),
+        (9.6, 0, "10"),
+        (0.34, 0, "0.3"),
+        (0.034, 0, "0.03"),
+        (0.034, 1, "0.03"),
+        (61_234.4, 0, "61,234"),
     ],
 )
-def test_counts(value, written):
-    assert count(value) == written
+def test_rough_numbers(value, decimals, written):
+    assert rough(value, decimals) == written
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def difference(best, base, error):
 
 
 def test_what_is_not_known_is_a_dash():
-    assert [count(math.nan), percent(math.nan)] == 2 * ["–"]
+    assert [rough(math.nan, 0), percent(math.nan)] == 2 * ["–"]
     assert difference(17.0, 20.0, math.inf) == "−3 ± ∞"
     assert difference(32.0, 20.0, 4.0) == "+12 ± 4"
     assert difference(32.0, math.nan, 4.0) == "–"

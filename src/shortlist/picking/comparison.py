@@ -177,7 +177,7 @@ class Comparison:
                     "baseline"
                     if e.is_baseline
                     else f"{sign}{self.written(abs(gain))} ± {self.noise(e)}",
-                    "" if e.is_winner else percent(e.weight),
+                    "" if e.is_winner else f"{fixed(100 * e.weight, 0)} %",
                 )
             )
         width = [max(len(row[column]) for row in rows) for column in range(len(head))]

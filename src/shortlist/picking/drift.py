@@ -31,6 +31,7 @@ from scipy.stats import chi2_contingency, ks_2samp, norm, rankdata
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
+from threadpoolctl import threadpool_limits
 
 from .._scores import take_rows
 from .._written import percent
@@ -143,7 +144,9 @@ def find_drift(history: History, new: Any, subject: Subject, seed: int) -> Drift
     old = take_rows(history.X, past)
     M = _stacked(subject.make(old), subject.make(new))
     label = np.repeat([0, 1], [len(past), n_new])
-    judge = _Judge.fit(M, label, seed)
+    # So few rows: threads gain nothing, and on a busy machine they wait for one another.
+    with threadpool_limits(1):
+        judge = _Judge.fit(M, label, seed)
     smallest, columns = changed_columns(old, new, subject.columns)
     # Bonferroni's: the classifier sees columns together, the tests of columns values it knows not.
     p_value, auc = min(1.0, 2.0 * judge.p_value, 2.0 * smallest), judge.auc

@@ -20,13 +20,13 @@ from ._words import (
     DASH,
     certified,
     combined,
-    count,
     duration,
     end,
     ends,
     family,
     percent,
     plain,
+    rough,
     sentence,
     signed,
 )
@@ -100,7 +100,7 @@ def _environment() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"count": count, "percent": percent, "whole": lambda value: fixed(value, 0)}
+    made.filters |= {"percent": percent, "whole": lambda value: fixed(value, 0)}
     return made
 
 
@@ -140,7 +140,7 @@ def _answer(s: Shortlist, fig: Curve | None) -> dict[str, Any]:
         "confidence": percent(hits.confidence),
         "counted": fig is not None,
         "goal": s.settings["goal"],
-        "random": None if fig is None else count(fig.at("random", s.k)),
+        "random": None if fig is None else rough(fig.at("random", s.k), s.comparison.decimals),
         "baseline": None
         if fig is None or s.winner == s.baseline
         else written(s.comparison.baseline.hits),
@@ -168,7 +168,7 @@ def _worth(importance: Any) -> list[tuple[str, str, str]]:
     if importance is None:
         return []
     return [
-        (str(name), count(lost), f"{count(low)} to {count(high)}")
+        (str(name), fixed(lost, 1), f"{fixed(low, 1)} to {fixed(high, 1)}")
         for name, lost, low, high in importance.head(8).itertuples(index=False, name=None)
         if lost > 0
     ]
@@ -194,7 +194,7 @@ def _budget(s: Shortlist, fig: Curve) -> dict[str, Any]:
         },
         "rate": percent(s.k / s.n_candidates),
         "more": more,
-        "next": count(fig.at("hits", s.k + more) - fig.at("hits", s.k)),
+        "next": rough(fig.at("hits", s.k + more) - fig.at("hits", s.k), s.comparison.decimals),
         "band": fig.band(),
         "lines": {name: fig.line(name) for name in ("hits", "baseline", "random")},
         "guaranteed": None if s.guarantee is None else s.guarantee.other_lengths(),
@@ -211,7 +211,7 @@ def _budget(s: Shortlist, fig: Curve) -> dict[str, Any]:
                 ends(s.comparison, fig.at("low", b), fig.at("high", b)),
                 percent(fig.at("hits", b) / b),
                 *([written(fig.at("baseline", b))] if rival else []),
-                count(fig.at("random", b)),
+                rough(fig.at("random", b), s.comparison.decimals),
             ]
             for b in shown
         ],
@@ -228,7 +228,9 @@ def _belief(s: Shortlist) -> dict[str, Any]:
         "how": s.settings["cv"],
         "counted": counted,
         "unit": s.comparison.unit,
-        "folds": [{"hits": count(hits), "x": f"{float(scale.place(hits)):.2f}%"} for hits in folds],
+        "folds": [
+            {"hits": fixed(hits, 1), "x": f"{float(scale.place(hits)):.2f}%"} for hits in folds
+        ],
         "line": None
         if s.plan.decides
         else f"{min(100.0, float(scale.place(s.expected.value))):.2f}%",

@@ -8,7 +8,7 @@ from decimal import ROUND_CEILING, Context
 from .._written import fixed
 from .._written import percent as written_percent
 from ..certificate import Certificate
-from ..picking.comparison import COMBINATION, Comparison, Entry, counted
+from ..picking.comparison import COMBINATION, Comparison, Entry
 
 DASH = "–"
 
@@ -42,9 +42,19 @@ def sentence(words: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def count(value: float) -> str:
-    """Write an expected number of hits: whole from ten on, to the tenth below."""
-    return counted(value) if math.isfinite(value) else DASH
+def rough(value: float, decimals: int) -> str:
+    """Write a number beside others of so many decimals; a small one with a digit of its own.
+
+    Examples
+    --------
+    >>> from shortlist.report._words import rough
+    >>> rough(9.6, 0), rough(0.34, 0), rough(0.0, 0), rough(12.34, 1)
+    ('10', '0.3', '0', '12.3')
+    """
+    if not math.isfinite(value):
+        return DASH
+    own = 0 if not value or value >= 0.5 else 1 if value >= 0.05 else 2
+    return fixed(value, max(decimals, own))
 
 
 def percent(share: float) -> str:

@@ -150,10 +150,6 @@ def main() -> None:
             found = int(hit[[entry["row"] for entry in said["list"]]].sum())
             print(effort, f"{seconds:.1f} s CPU,", found, "hits,", said["verdict"])
             print(json.dumps(said["cpu_seconds"]))
-            for entry in said["comparison"]:
-                print(
-                    f"  {entry['seconds']:6.1f} s  {entry['hits']:5.1f}  {entry['weight']:.2f}  {entry['name']}"
-                )
 
 
 if __name__ == "__main__":

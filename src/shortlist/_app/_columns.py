@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .._positive import spelling
+from .._checks import spelling
 from .._written import percent
 from ._cells import is_blank, printable
 from ._dates import DAY_FIRST, read_date

@@ -43,7 +43,7 @@ def test_as_many_as_stay_good(tables, invoke):
     assert "on average over such lists at least 80 % are hits" in found["verdict"]
     assert tables[[entry["no"] for entry in found["list"]]].mean() > 0.6
     page = Path("r.html").read_text(encoding="utf-8")
-    assert "Share of hits that is guaranteed on average: 90% for the first" in page
+    assert "Share of hits that is guaranteed on average: 90 % for the first" in page
 
 
 def test_an_empty_list_is_a_file_of_names(tables, invoke):

@@ -1,8 +1,8 @@
 """Draw the pictures of the report: on a screen, by night and on a telephone, from real loans.
 
 Needs Chromium and its driver. Run ``python docs/gallery_report.py``; the picture goes to
-``docs/gallery/report.png``, and the digest of what it was made from, with the number of its headline, to ``report.txt``
-beside it, so that a test can tell when it, or the README, is stale.
+``docs/gallery/report.png``. ``report.txt`` beside it holds the digest of what it was made from
+and the number of its headline, so that a test can tell when it, or the README, is stale.
 """
 
 from __future__ import annotations

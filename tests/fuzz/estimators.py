@@ -7,10 +7,10 @@ import warnings
 from typing import Any
 
 import numpy as np
-
-from shortlist import PatMat, RankSVM, TopKSVC, TopPush
 from tests.certificate.random_problems import FAMILIES
 from tests.oracles import patmat, ranking, top, topk
+
+from shortlist import PatMat, RankSVM, TopKSVC, TopPush
 
 
 def prepare() -> dict[str, Any]:

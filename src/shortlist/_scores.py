@@ -7,15 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
-
-def label_index(classes: np.ndarray, pos_label: Any, name: str = "pos_label") -> int:
-    """Position of the positive label among the classes."""
-    labels = classes.tolist()
-    if pos_label not in labels:
-        raise ValueError(
-            f"{name}={pos_label!r} is not a class of the data; choose one of {labels}."
-        )
-    return labels.index(pos_label)
+from ._checks import label_index
 
 
 def positive_scores(estimator: Any, X: Any, pos_label: Any = None) -> np.ndarray:

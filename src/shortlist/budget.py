@@ -17,9 +17,8 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from ._checks import check_k, check_rate, list_length, positive_index
+from ._checks import check_k, check_rate, list_length, plain_positive, positive_index
 from ._cutoff import first_k, threshold_for_fpr, threshold_for_precision
-from ._positive import plain_positive
 from ._scores import positive_scores, take_rows
 
 # Ends of the range of each rate that are left out.

@@ -59,10 +59,10 @@ def test_a_tiny_run_resumes_and_renders(name, tmp_path, capsys):
 
     main(["render", "--out", str(tmp_path)])
     page = next(page for page, tables in PAGES.items() if table in tables)
-    text = (tmp_path / f"{page}.md").read_text()
+    text = (tmp_path / "papers" / f"{page}.md").read_text()
     assert table.title in text
     assert "|---|" in text
-    for picture in tmp_path.glob("*.png"):
+    for picture in (tmp_path / "papers").glob("*.png"):
         assert f"({picture.name})" in text
         assert picture.stat().st_size < 200_000
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .._positive import spelling
+from .._checks import spelling
 from ._cells import is_blank, printable
 from ._dates import DAY_FIRST, read_date
 from ._numbers import POINT, read_number

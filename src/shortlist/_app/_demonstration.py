@@ -14,7 +14,8 @@ from sklearn.pipeline import make_pipeline
 from .._files import free_names
 from ..datasets import load_credit
 from ..picking.models import Task, default_features
-from ._picking import Request, run_pick
+from ._picking import run_pick
+from ._request import Request
 
 _HISTORY = 700
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ..onnx._calendar import DAY, calendar
-from ..onnx._emit import one_hot
 from ..onnx._errors import NotConvertible
 from ..onnx._graph import Graph
+from ..onnx._tables import one_hot
 from ..onnx._write import column_inputs, finish
 from ._columns import ABSENT, DATE, NUMBER
 from ._features import FAR, Features

@@ -1,4 +1,4 @@
-"""Progress on standard error: a bar on a terminal, a line every ten seconds elsewhere."""
+"""Progress on standard error: a bar on a terminal, a line every ten seconds elsewhere; a clock."""
 
 from __future__ import annotations
 
@@ -65,3 +65,21 @@ def _lines() -> Iterator[Progress]:
     finally:
         over.set()
         teller.join()
+
+
+class Clock:
+    """Seconds of each part of the work."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._last = self._first = time.perf_counter()
+
+    def done(self, part: str) -> None:
+        """Put what has passed down to a part."""
+        now = time.perf_counter()
+        self.seconds[part] = self.seconds.get(part, 0.0) + now - self._last
+        self._last = now
+
+    def all(self) -> dict[str, float]:
+        """Every part, and the sum."""
+        return {**self.seconds, "total": self._last - self._first}

@@ -286,7 +286,7 @@ class _Problem:
         sample, others, params = self._sample()
         draws = resamples(sample, others, len(values), rng, self.measure, **params)
         for row, drawn in enumerate(draws):
-            values[row] = [self.measure.kernel(rungs, **params) for rungs in drawn]
+            values[row] = [self.measure.formula(rungs, **params) for rungs in drawn]
         return values
 
     def trials(self, method: str) -> tuple[float, float]:

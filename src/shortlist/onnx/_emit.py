@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
-from .._scores import label_index
+from .._checks import label_index
 from ..budget import BudgetClassifier
 from ..pairs import RankSVM
 from ..stacking import TopStack
@@ -32,7 +32,7 @@ from . import _trees
 from ._errors import NotConvertible
 from ._graph import Graph
 from ._kernels import dense, kernel_scores
-from ._tables import is_table, table
+from ._tables import is_table, one_hot, table
 
 
 class Columns(dict):
@@ -352,29 +352,6 @@ def _one_hot(step: OneHotEncoder, graph: Graph, x: Columns) -> str:
         for column, categories in zip(x.values(), step.categories_, strict=True)
     ]
     return graph.add("Concat", *parts, axis=1) if len(parts) > 1 else parts[0]
-
-
-def one_hot(
-    graph: Graph,
-    column: str,
-    values: list[str],
-    absent: str | None = None,
-    aliases: Iterable[str] = (),
-) -> str:
-    """Return a column of 0 and 1 for each value; empty text and `aliases` mean `absent`."""
-    codes = {value: code for code, value in enumerate(values)}
-    if absent in codes:
-        for text in ("", *aliases):
-            codes.setdefault(text, codes[absent])
-    code = graph.add(
-        "LabelEncoder",
-        column,
-        domain="ai.onnx.ml",
-        keys_strings=list(codes),
-        values_int64s=list(codes.values()),
-        default_int64=-1,
-    )
-    return graph.double(graph.add("Equal", code, graph.axes(*range(len(values)))))
 
 
 def _function(step: FunctionTransformer, graph: Graph, x: Rows) -> Rows:

@@ -32,6 +32,8 @@ from .thresholds import Rule
 # Solvers that work on kernel entries even where the kernel is linear.
 _KERNEL_SOLVERS = ("smo", "coordinate")
 _SLICE_BYTES = 32_000_000
+# Gaps that float32 entries reach; proofs are in float64 always.
+_NARROW_TOL = 1e-5
 
 
 class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
@@ -216,7 +218,7 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
                 rows=np.concatenate([data.positive, data.negative]),
             )
         problem = KernelTopProblem(
-            KernelMatrix(X, self._kernel),
+            KernelMatrix(X, self._kernel, narrow=self.tol >= _NARROW_TOL),
             *terms,
             cache_bytes=int(self.cache_size * 1e6),
             seed=check_seed(self.random_state),

@@ -224,30 +224,25 @@ class TopMeanSide(RankedSide):
         self._k = k
         super().__init__(working)
 
-    def _weigh(self) -> None:
-        super()._weigh()
-        self._cap = self.weight / self._k
-        self._mean = self.rows.combine(self.even)
-
     @property
     def cap(self) -> np.ndarray:
-        return self._cap
+        return self.weight / self._k
 
     def feasible(
         self, beta: np.ndarray, model: np.ndarray, total: float
     ) -> tuple[np.ndarray, np.ndarray]:
         # Pull the shares towards the weights' own, which respect every cap.
-        cap, even, shares = self._cap, self.even, beta / total
+        cap, even, shares = self.cap, self.even, beta / total
         over = shares > cap
         if not over.any():
             return beta, model
         keep = max(0.0, float(((cap - even)[over] / (shares - even)[over]).min()))
-        centre = total * self._mean
+        centre = total * self.rows.combine(even)
         return total * (even + keep * (shares - even)), centre + keep * (model - centre)
 
     def start(self, t: float, total: float, slack: Callable[[], float]) -> None:
         self.q = t
-        beta, most = total * self.even, total * self._cap
+        beta, most = total * self.even, total * self.cap
         zeta = np.maximum(self.scores - t, 0.0) + slack()
         self.pairs = {
             "beta_z": Pair(beta, t + zeta - self.scores, self.even),
@@ -255,7 +250,7 @@ class TopMeanSide(RankedSide):
         }
 
     def centre(self, t: float, total: float, mu: float) -> float:
-        s, target, most = self.scores, mu * self.even, total * self._cap
+        s, target, most = self.scores, mu * self.even, total * self.cap
         # Here every multiplier is close enough to its cap, there to zero.
         low = float(s.min()) - mu / (float(most.sum()) - total)
         self.q = crossing(
@@ -266,7 +261,7 @@ class TopMeanSide(RankedSide):
         beta, eta = boxed_or_recalled(self, most, total, mu)
         self.pairs["beta_z"] = self.pairs["beta_z"].centred(beta, mu)
         self.pairs["eta_zeta"] = self.pairs["eta_zeta"].centred(eta, mu)
-        return self.q + float(self._cap @ self.pairs["eta_zeta"].b)
+        return self.q + float(self.cap @ self.pairs["eta_zeta"].b)
 
     def extend(self, new: RankedRows, total: float, mu: float) -> None:
         cap, excess = new.weight / self._k, self._excess(new)
@@ -279,7 +274,7 @@ class TopMeanSide(RankedSide):
         self._grow("beta_z", beta, z)
 
     def linearise(self, t: float, total: float) -> RankedEquations:
-        bz, ez, cap = self.pairs["beta_z"], self.pairs["eta_zeta"], self._cap
+        bz, ez, cap = self.pairs["beta_z"], self.pairs["eta_zeta"], self.cap
         D = 1.0 / (bz.b / bz.a + ez.b / ez.a)
         h = ez.b * cap / ez.a
         Dh = D * h
@@ -301,7 +296,7 @@ class TopMeanSide(RankedSide):
 
     def right(self, part: RankedEquations, rest: Rest, sums: Sums, goal: Goals) -> np.ndarray:
         own: _Caps = part.own
-        moved_t = float(self._cap @ rest.shift) + own.threshold_residual
+        moved_t = float(self.cap @ rest.shift) + own.threshold_residual
         return np.array(
             [
                 sums.target - sums.moved_alpha - sums.alpha,
@@ -316,7 +311,7 @@ class TopMeanSide(RankedSide):
         dt, dq, dS = (float(change) for change in border)
         ez, own = self.pairs["eta_zeta"], part.own
         d_beta = part.D * (ds - dq + own.h * dS + rest.f)
-        d_eta = self._cap * dS - d_beta + own.residual
+        d_eta = self.cap * dS - d_beta + own.residual
         d_zeta = (goal["eta_zeta"] - ez.b * d_eta) / ez.a
         pairs = {
             "beta_z": PairStep(d_beta, dq + d_zeta - ds + part.residual),

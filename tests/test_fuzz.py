@@ -3,7 +3,6 @@
 import importlib
 
 import pytest
-
 from tests.fuzz import TARGETS
 from tests.fuzz.__main__ import corpus
 

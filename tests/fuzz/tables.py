@@ -118,6 +118,7 @@ def run(seed: int, shared: Any) -> None:
         c.write_bytes(candidates)
         command(folder, "columns", str(h))
         command(folder, "evaluate", str(h), "--label", "y", "--score", "id", "-k", "2")
-        command(folder, "pick", str(c), "--history", str(h), "--label", "y", "-k", "1", "--id", "id",
-                "-o", str(folder / "o.csv"), "--save", str(folder / "m.skops"))  # fmt: skip
+        made = ("-o", str(folder / "o.csv"), "--save", str(folder / "m.skops"))
+        said = ("--history", str(h), "--label", "y", "-k", "1", "--id", "id")
+        command(folder, "pick", str(c), *said, *made)
         same_in_blocks(c)

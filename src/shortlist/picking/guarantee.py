@@ -38,6 +38,7 @@ from scipy.stats import binom, hypergeom
 
 from .._checks import check_choice, check_rate
 from .._scores import positive_scores, take_rows
+from .._written import percent
 from ..metrics.discoveries import (
     DiscoveryBand,
     band,
@@ -110,10 +111,10 @@ class Guarantee:
         kind = (
             "on average"
             if self.wish.kind == "expected"
-            else f"with {self.wish.confidence:.0%} confidence"
+            else f"with {percent(self.wish.confidence)} confidence"
         )
         parts = [
-            f"{share:.0%} for the first {size:,}" if size else f"{share:.0%} for none"
+            f"{percent(share)} for the first {size:,}" if size else f"{percent(share)} for none"
             for share, size in self.lengths.items()
         ]
         return f"Share of hits that is guaranteed {kind}: {', '.join(parts)}."
@@ -132,7 +133,7 @@ class Guarantee:
 
     def __str__(self) -> str:
         wish, source = self.wish, "if the candidates come from where the history came from"
-        goal = f"{wish.precision:.0%} of the list to be hits"
+        goal = f"{percent(wish.precision)} of the list to be hits"
         if not self.length:
             longer = {share: size for share, size in self.lengths.items() if size}
             best = max(longer, default=None)
@@ -143,14 +144,14 @@ class Guarantee:
                 + (
                     "Bring more labelled rows, or ask for less."
                     if best is None
-                    else f"{best:.0%} can be guaranteed for the first {longer[best]}."
+                    else f"{percent(best)} can be guaranteed for the first {longer[best]}."
                 )
             )
         how = (
-            f"on average over such lists at least {wish.precision:.0%} are hits"
+            f"on average over such lists at least {percent(wish.precision)} are hits"
             if wish.kind == "expected"
-            else f"at least {wish.precision:.0%} of this list are hits, with {wish.confidence:.0%} "
-            "confidence"
+            else f"at least {percent(wish.precision)} of this list are hits, with "
+            f"{percent(wish.confidence)} confidence"
         )
         return (
             f"{self.length} candidates is the longest list of which it is guaranteed that {how}, "

@@ -131,7 +131,10 @@ def test_a_history_without_negatives_to_spare():
         pick(X, y, X, precision=0.8)
 
 
-@pytest.mark.parametrize("share", [0.05, 0.3, 0.7])
+@pytest.mark.parametrize(
+    "share",
+    [pytest.param(0.05, marks=pytest.mark.slow), pytest.param(0.3, marks=pytest.mark.slow), 0.7],
+)
 def test_the_rate_is_kept_by_a_model_that_remembers_its_rows(share):
     """One neighbour scores the positives it has learned from; those set aside it has not.
 

@@ -37,7 +37,7 @@ def tables():
 
 def found(tables, k=20, **said):
     H, y, C, _ = tables
-    return pick(H, y, C, k, models=["PatMat"], effort="quick", **said)
+    return pick(H, y, C, k, models=["PatMat"], effort="quick", **{"cv": 3, **said})
 
 
 def read(tables, **said):

@@ -359,3 +359,28 @@ def worst_places(positive: np.ndarray, negative: np.ndarray, place: np.ndarray) 
 
     Both scores fall.
     """
+
+def highest(scores: np.ndarray, position: np.ndarray) -> None:
+    """Write the positions of the highest scores, as many as there is room for; ties in order."""
+
+def worst_labels(
+    positive: np.ndarray,
+    negative: np.ndarray,
+    numerator: np.ndarray,
+    offset: np.ndarray,
+    least: np.ndarray,
+    weight: float,
+) -> tuple[int, int]:
+    """Return the right and wrong positives of the labels that suffer most; both scores fall.
+
+    The loss of a right and b wrong ones is ``1 - numerator[a] / (b + offset[a])``.
+    """
+
+def plane_shares(
+    product: np.ndarray,
+    loss: np.ndarray,
+    share: np.ndarray,
+    tolerance: float,
+    max_pivots: int,
+) -> None:
+    """Move the shares to the optimum over the planes, within `tolerance`."""

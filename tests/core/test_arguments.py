@@ -82,6 +82,11 @@ def test_sizes_are_checked(call):
 # A shorter list of rows to visit, or a matrix with more room than needed, is no mistake.
 SMALLER = {
     ("worst_places", "positive", 0),
+    ("highest", "scores", 0),
+    ("highest", "position", 0),
+    ("worst_labels", "negative", 0),
+    ("plane_shares", "product", 0),
+    ("plane_shares", "product", 1),
     ("add_rows", "rows", 0),
     ("add_rows", "rows", 1),
     ("add_rows", "out", 0),

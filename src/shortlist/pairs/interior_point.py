@@ -81,7 +81,8 @@ class _Path:
 
     def __init__(self, problem: PairProblem) -> None:
         space = problem.space
-        assert isinstance(space, KernelSpace) and space.matrix is not None
+        assert isinstance(space, KernelSpace)
+        assert space.matrix is not None
         self._space, self._matrix = space, space.matrix
         self._pairs = _Pairs(problem.plan, problem.group)
         weight = problem.weight

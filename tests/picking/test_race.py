@@ -123,6 +123,7 @@ def test_a_fold_without_positives_is_no_obstacle():
 
 
 @pytest.mark.filterwarnings("ignore:The list is not better")
+@pytest.mark.slow
 def test_interval_covers_about_as_often_as_it_says():
     # Made data, where new candidates can be drawn at will: 60 histories of 250 rows.
     inside, bias = [], []

@@ -153,7 +153,7 @@ def pick(
         False/True, -1/1 and no/yes.
     effort : {"quick", "normal", "thorough"}, default="normal"
         Settings a family, trees a forest, repeats of the folds, and rows of a long history
-        that race (10,000, 20,000 or 100,000).
+        that race (6,000, 20,000 or 100,000).
     value, cost : number, column or pair of arrays, default=None
         What a hit brings, and what taking a row costs. The list is then that of the largest
         expected sum, :math:`\sum_i (p_i v_i - c_i)` with calibrated probabilities

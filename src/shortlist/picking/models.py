@@ -36,7 +36,7 @@ EFFORTS = ("quick", "normal", "thorough")
 # A kernel fit grows with the square of the rows.
 _KERNEL_ROWS = 10_000
 # Trees of a forest see at most this many rows each, drawn anew for every tree.
-_TREE_ROWS = 20_000
+_TREE_ROWS = {"quick": 5_000, "normal": 20_000, "thorough": 20_000}
 _FORESTS = (
     RandomForestClassifier,
     ExtraTreesClassifier,
@@ -139,8 +139,8 @@ def _logistic(task: Task) -> Iterator[Setting]:
 def forest(kind: type, leaves: tuple[int, ...], task: Task, **settings: Any) -> Iterator[Setting]:
     """Forests of one kind, with leaves of different sizes."""
     # Trees of an extra-trees forest see all rows; only where they are many, each its own sample.
-    many = task.n_rows > _TREE_ROWS
-    sample = {"bootstrap": True, "max_samples": _TREE_ROWS / task.n_rows} if many else {}
+    most = _TREE_ROWS[task.effort]
+    sample = {"bootstrap": True, "max_samples": most / task.n_rows} if task.n_rows > most else {}
     for leaf in task.some(leaves):
         yield (
             f"leaf={leaf}",
@@ -273,6 +273,13 @@ FAMILIES: dict[str, Family] = {
 _ON_REQUEST = ("PatMat",)
 
 
+def _too_dear(family: str, task: Task) -> str | None:
+    """Say why a family is left out unless it is asked for: half of a quick race's time."""
+    if family == "random forest" and task.quick and task.n_rows > _TREE_ROWS["quick"]:
+        return f"extra trees take its place: effort quick, {task.n_rows:,} rows"
+    return None
+
+
 def contestants(
     models: Any,
     task: Task,
@@ -318,7 +325,7 @@ def contestants(
     for family, (_, reason) in families.items():
         if family not in names:
             continue
-        why = reason(task)
+        why = reason(task) or (_too_dear(family, task) if auto else None)
         if why is None:
             found += [m for m in _grid(family, task, families) if m.name != baseline]
         else:
@@ -337,7 +344,7 @@ def _grown(estimator: Any, task: Task) -> Any:
     """Return the estimator for the whole history."""
     if not isinstance(estimator, _FORESTS):
         return estimator
-    affordable = max(_FEWEST_TREES, _FOREST_ROWS // min(task.n_rows, _TREE_ROWS))
+    affordable = max(_FEWEST_TREES, _FOREST_ROWS // min(task.n_rows, _TREE_ROWS[task.effort]))
     trees = min(_FINAL_TREES[task.effort], affordable)
     return clone(estimator).set_params(n_estimators=trees)
 

@@ -38,7 +38,7 @@ Progress = Callable[[int, int, str], object]
 Value = Callable[[Any, Any, np.ndarray, np.ndarray, np.ndarray | None], float]
 
 # Rows of the history that race; more say little more about which model is better.
-RACE_ROWS = {"quick": 10_000, "normal": 20_000, "thorough": 100_000}
+RACE_ROWS = {"quick": 6_000, "normal": 20_000, "thorough": 100_000}
 _ONE_THREAD_ROWS = 10_000
 
 

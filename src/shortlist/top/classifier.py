@@ -31,6 +31,8 @@ from .thresholds import Rule
 # Solvers that work on kernel entries even where the kernel is linear.
 _KERNEL_SOLVERS = ("smo", "coordinate")
 _SLICE_BYTES = 32_000_000
+# Gaps that float32 entries reach; proofs are in float64 always.
+_NARROW_TOL = 1e-5
 
 
 class TopClassifier(ClassifierMixin, BaseEstimator):
@@ -216,7 +218,7 @@ class TopClassifier(ClassifierMixin, BaseEstimator):
                 rows=np.concatenate([data.positive, data.negative]),
             )
         problem = KernelTopProblem(
-            KernelMatrix(X, self._kernel_),
+            KernelMatrix(X, self._kernel_, narrow=self.tol >= _NARROW_TOL),
             *terms,
             cache_bytes=int(self.cache_size * 1e6),
             seed=check_seed(self.random_state),

@@ -5,8 +5,8 @@
 
 A file is visited if one of its functions runs. Two files call back and forth if a function of
 each calls one of the other itself, not by way of another library. Files do not import each other
-(``tests/test_layers.py``), so one of the two was handed the function it calls: ``HANDED_OVER``
-says why. Ends with an error if a pair is not named there.
+(``tests/test_layers.py``), so one of the two was handed the function it calls; ``CALLERS``
+and ``HANDED_OVER`` say why. Ends with an error if nothing there explains a pair.
 """
 
 import os
@@ -23,26 +23,27 @@ import shortlist
 
 ROOT = str(Path(shortlist.__file__).parent) + os.sep
 
+# Files that call what anybody hands them.
+CALLERS = {
+    "_fit.py": "a decorator around fit",
+    "certificate.py": "the monitor asks for a proof that would end the fit",
+    "dask/_cluster.py": "what a task does with the parts of its group",
+    "rows/threads.py": "what each thread does",
+}
 # The file that makes the call and does not know whom it calls, the other, and what for.
 HANDED_OVER = {
-    ("_fit.py", "top/classifier.py"): "a decorator around fit",
-    ("_fit.py", "dask/top.py"): "a decorator around fit",
-    ("_fit.py", "pairs/estimator.py"): "a decorator around fit",
-    ("_fit.py", "topk/estimator.py"): "a decorator around fit",
-    ("_fit.py", "transductive/estimator.py"): "a decorator around fit",
-    (
-        "certificate.py",
-        "top/newton.py",
-    ): "the monitor asks for a proof that would end the fit",
-    ("certificate.py", "top/smo.py"): "likewise",
-    ("certificate.py", "topk/block.py"): "likewise",
     ("rows/cache.py", "top/smo.py"): "long products look at the limits now and then",
-    ("topk/scores.py", "topk/block.py"): "likewise, long sweeps",
+    ("topk/scores.py", "topk/block.py"): "long sweeps do so, too",
     ("top/level.py", "top/smo.py"): "the level lets in the rows that it misses",
     ("top/sweeps.py", "top/surrogate_quantile.py"): "scores answer the threshold's equation",
-    ("dask/_cluster.py", "dask/_partitioned.py"): "what a task does with the parts of its group",
     ("picking/reasons.py", "_app/_learning.py"): "rows of a file, read where they are wanted",
 }
+
+
+def reason(a: str, b: str) -> str | None:
+    """Say why two files may call each other, None where nobody has said it."""
+    said = (HANDED_OVER.get((a, b)), HANDED_OVER.get((b, a)), CALLERS.get(a), CALLERS.get(b))
+    return next((text for text in said if text is not None), None)
 
 
 class Walk(NamedTuple):
@@ -53,7 +54,7 @@ class Walk(NamedTuple):
 
     def unexplained(self) -> list[tuple[str, str]]:
         """Return the pairs that nobody has given a reason for."""
-        return [(a, b) for a, b in self.pairs if not {(a, b), (b, a)} & set(HANDED_OVER)]
+        return [(a, b) for a, b in self.pairs if reason(a, b) is None]
 
 
 def walk(call: Callable[[], object]) -> Walk:
@@ -152,7 +153,6 @@ if __name__ == "__main__":
         if "files" in sys.argv[1:]:
             print("   ", ", ".join(visited.files))
         for (a, b), (one, other) in visited.pairs.items():
-            why = HANDED_OVER.get((a, b)) or HANDED_OVER.get((b, a)) or "NOBODY SAYS WHY"
-            print(f"    {a} <-> {b} ({one}, {other}): {why}")
+            print(f"    {a} <-> {b} ({one}, {other}): {reason(a, b) or 'NOBODY SAYS WHY'}")
         missing += visited.unexplained()
     sys.exit(bool(missing))

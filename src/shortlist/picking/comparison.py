@@ -169,7 +169,7 @@ class Comparison:
         ends = 0 if self.unit == "hits" else self.decimals
         for e in shown:
             gain = self.difference(e)
-            sign = "-" if gain < 0 else "+"
+            sign = "-" if gain < 0 else "+" if gain > 0 else ""
             rows.append(
                 (
                     e.name + (" *" if e.is_winner else ""),

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -249,8 +250,12 @@ class PairProblem:
             )
             self.compared = float(weight[degree > 0.0].sum())
             self._comparisons = degree
-            self.grid = Grid.of(self.plan, weight)
             self.c = pair_weight(C, self.compared, self.n_pairs, normalize)
+
+    @cached_property
+    def grid(self) -> Grid:
+        """How exact sums over its pairs can be: of problems that are proved."""
+        return Grid.of(self.plan, self.weight)
 
     @property
     def offers(self) -> frozenset[str]:

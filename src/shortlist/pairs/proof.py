@@ -77,12 +77,25 @@ class Provable(Protocol):
         """Sum of the weights of all pairs."""
 
 
-def prove(problem: Provable, point: Point, proposer: np.ndarray, width: float) -> Proof:
-    """Prove the model `point` against the dual point that another model proposes."""
+def prove(
+    problem: Provable, point: Point, proposer: np.ndarray, width: float, tol: float = 0.0
+) -> Proof:
+    """Prove the model `point` against the dual point that it proposes, or that another does.
+
+    The other is asked only where the model's own leaves a relative gap of more than `tol`.
+    """
     found = problem.evidence(point.u, width)
     primal, primal_error = _primal(problem, point, found)
-    if proposer is not point.u:
-        found = problem.evidence(proposer, width)
+    proof = _against(problem, point, primal, primal_error, found)
+    if proposer is point.u or primal - (proof.dual - proof.rounding) <= tol * primal:
+        return proof
+    other = _against(problem, point, primal, primal_error, problem.evidence(proposer, width))
+    return max(proof, other, key=lambda proof: proof.dual - proof.rounding)
+
+
+def _against(
+    problem: Provable, point: Point, primal: float, primal_error: float, found: Evidence
+) -> Proof:
     # Zero is the value of the dual point zero.
     dual = max(found.gain - _half_square(problem, found.model, found.model_error), 0.0)
     rounding = primal_error + found.gain_error + _defect(problem, point.u, found.model)

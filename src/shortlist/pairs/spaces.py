@@ -144,12 +144,13 @@ class LinearSpace(FeatureSpace):
         self.centre = centre
 
     @classmethod
-    def of(cls, X: Any) -> LinearSpace:
+    def of(cls, X: Any, reach: Reach | None = None) -> LinearSpace:
         """Return the space of validated rows, centred where they are far from the origin.
 
         Pairs see differences only: where the origin lies changes nothing but the digits.
+        `reach` is that of the rows, where it is known.
         """
-        reach = Reach.of(X)
+        reach = Reach.of(X) if reach is None else reach
         centre = reach.centre()
         return cls(as_rows(X, centre), reach.shifted(centre), centre)
 

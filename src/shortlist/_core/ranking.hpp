@@ -153,16 +153,18 @@ struct PairRoom {
   std::vector<PairItem> items, spare;
   std::vector<std::uint32_t> count;
   std::vector<double> score;
-  std::vector<PairWeights> weights;
+  std::vector<PairWeights> lower, upper;
   std::vector<PairRowSums> sums;
-  std::vector<double> columns;
+  std::vector<double> lower_columns, upper_columns;
   bool taken = false;
 
   std::size_t bytes() const {
     return sort.bytes() + (items.capacity() + spare.capacity()) * sizeof(PairItem) +
-           count.capacity() * sizeof(std::uint32_t) + weights.capacity() * sizeof(PairWeights) +
+           count.capacity() * sizeof(std::uint32_t) +
+           (lower.capacity() + upper.capacity()) * sizeof(PairWeights) +
            sums.capacity() * sizeof(PairRowSums) +
-           (score.capacity() + columns.capacity()) * sizeof(double);
+           (score.capacity() + lower_columns.capacity() + upper_columns.capacity()) *
+               sizeof(double);
   }
 };
 
@@ -189,20 +191,15 @@ class RoomHeld {
   PairRoom& room_;
 };
 
-// The items of a node by score, and its lower and upper half, also by score. An item
-// is in the lower half if its position `at` is before the cut.
-struct PairNode {
-  const PairItem *items, *lower, *upper, *end;
-  std::size_t n;
-  std::uint32_t cut;
-};
-
 // Visits every node of the key splits of every segment. `Visit` has
-//   open(begin, n)  before a segment,
-//   split(node)     at every node of many items, the ends not yet carried to the halves,
+//   open(begin, n)        before a segment,
+//   first()               at every node of many items, which are in order of score,
+//   next(p, item, lower)  for each of them, in the lower or in the upper half of the keys,
+//   last(n)               after them,
+//   upper(item), lower(item)  for the items of either half, their ends those of the node,
 //   pair(upper, lower, z, is_far)  for every violated pair that parts at a small node,
-//   close()         after a segment,
-//   work            of a split for every item.
+//   close()               after a segment,
+//   work                  of all that for every item of a node.
 template <typename I, typename Visit>
 class PairWalk {
  public:
@@ -275,29 +272,31 @@ class PairWalk {
     if (cut == low) return;
     PairItem *lower = spare, *upper = spare + n_lower;
     std::uint32_t count = 0;
+    visit_.first();
     for (std::size_t p = 0; p < n; ++p) {
-      const bool is_lower = items[p].at < cut;
+      const PairItem& item = items[p];
+      const bool is_lower = item.at < cut;
       count_[p] = count;
-      *(is_lower ? lower : upper) = items[p];
+      visit_.next(p, item, is_lower);
+      *(is_lower ? lower : upper) = item;
       lower += is_lower;
       upper += !is_lower;
       count += is_lower;
     }
     count_[n] = count;
-    watch_.count(8 * n);
-    visit_.split({items, spare, spare + n_lower, spare + n, n, static_cast<std::uint32_t>(cut)});
-    watch_.count(visit_.work * n);
+    visit_.last(n);
+    watch_.count((8 + visit_.work) * n);
     // Items of one key make no pairs: they are not looked at again.
     const bool lower_parts = key_[low] != key_[cut - 1], upper_parts = key_[cut] != key_[high - 1];
-    if (lower_parts) {
-      for (PairItem* item = spare; item != spare + n_lower; ++item) {
-        for (auto end : kEnds) item->*end = count_[item->*end];
-      }
+    for (PairItem* item = spare + n_lower; item != spare + n; ++item) {
+      visit_.upper(*item);
+      if (!upper_parts) continue;
+      for (auto end : kEnds) item->*end -= count_[item->*end];
     }
-    if (upper_parts) {
-      for (PairItem* item = spare + n_lower; item != spare + n; ++item) {
-        for (auto end : kEnds) item->*end -= count_[item->*end];
-      }
+    for (PairItem* item = spare; item != spare + n_lower; ++item) {
+      visit_.lower(*item);
+      if (!lower_parts) continue;
+      for (auto end : kEnds) item->*end = count_[item->*end];
     }
     if (lower_parts) node(spare, items, low, cut);
     if (upper_parts) node(spare + n_lower, items + n_lower, cut, high);
@@ -348,7 +347,7 @@ class ViolationSums {
                 double* clipped, double* curved, double* degree, PairRoom& room)
       : plan_(plan), weight_(weight), width_(std::isinf(width) ? 0.0 : width), vertex_(vertex),
         clipped_(clipped), curved_(curved), degree_(degree), sums_(room.sums),
-        before_(room.weights) {}
+        lower_(room.lower), upper_(room.upper) {}
 
   PairTotals totals{0.0, 0.0};
   static constexpr std::size_t work = 16;  // a split, for every item
@@ -356,30 +355,45 @@ class ViolationSums {
   void open(std::size_t begin, std::size_t n) {
     begin_ = begin;
     sums_.assign(n, PairRowSums{});
-    if (before_.size() < n + 1) before_.resize(n + 1);
+    if (lower_.size() < n + 1) {
+      lower_.resize(n + 1);
+      upper_.resize(n + 1);
+    }
   }
 
-  void split(const PairNode& node) {
-    sum_up(node, [&](const PairItem& j) { return j.as_lower * (j.at < node.cut); });
-    const PairWeights last = before_[node.n];
-    for (const PairItem* i = node.upper; i != node.end; ++i) {
-      if (i->as_upper == 0.0) continue;
-      const PairWeights &from = before_[i->violated], &to = before_[i->far];
-      const double near = to.weight - from.weight, violated = last.weight - from.weight;
-      const double curved = (1.0 - i->f) * near + (to.score - from.score);
-      const double clipped = curved + width_ * (last.weight - to.weight);
-      sums_[i->at].add(violated, clipped, curved, near);
-      totals.violated += i->as_upper * violated;
-      totals.clipped += i->as_upper * clipped;
-    }
-    sum_up(node, [&](const PairItem& i) { return i.as_upper * (i.at >= node.cut); });
-    for (const PairItem* j = node.lower; j != node.upper; ++j) {
-      if (j->as_lower == 0.0) continue;
-      const PairWeights &from = before_[j->violates_far], &to = before_[j->violates];
-      const double near = to.weight - from.weight;
-      const double curved = (1.0 + j->f) * near - (to.score - from.score);
-      sums_[j->at].add(-to.weight, -curved - width_ * from.weight, -curved, near);
-    }
+  void first() { sum_lower_ = sum_upper_ = {}; }
+
+  void next(std::size_t p, const PairItem& item, bool is_lower) {
+    last(p);
+    const double low = is_lower ? item.as_lower : 0.0, up = is_lower ? 0.0 : item.as_upper;
+    sum_lower_.weight += low;
+    sum_lower_.score += low * item.f;
+    sum_upper_.weight += up;
+    sum_upper_.score += up * item.f;
+  }
+
+  void last(std::size_t n) {
+    lower_[n] = sum_lower_;
+    upper_[n] = sum_upper_;
+  }
+
+  void upper(const PairItem& i) {
+    if (i.as_upper == 0.0) return;
+    const PairWeights &from = lower_[i.violated], &to = lower_[i.far];
+    const double near = to.weight - from.weight, violated = sum_lower_.weight - from.weight;
+    const double curved = (1.0 - i.f) * near + (to.score - from.score);
+    const double clipped = curved + width_ * (sum_lower_.weight - to.weight);
+    sums_[i.at].add(violated, clipped, curved, near);
+    totals.violated += i.as_upper * violated;
+    totals.clipped += i.as_upper * clipped;
+  }
+
+  void lower(const PairItem& j) {
+    if (j.as_lower == 0.0) return;
+    const PairWeights &from = upper_[j.violates_far], &to = upper_[j.violates];
+    const double near = to.weight - from.weight;
+    const double curved = (1.0 + j.f) * near - (to.score - from.score);
+    sums_[j.at].add(-to.weight, -curved - width_ * from.weight, -curved, near);
   }
 
   void pair(const PairItem& upper, const PairItem& lower, double z, bool is_far) {
@@ -403,26 +417,14 @@ class ViolationSums {
   }
 
  private:
-  template <typename Counted>
-  void sum_up(const PairNode& node, Counted counted) {
-    PairWeights sum;
-    for (std::size_t p = 0; p < node.n; ++p) {
-      before_[p] = sum;
-      const PairItem& item = node.items[p];
-      const double weight = counted(item);
-      sum.weight += weight;
-      sum.score += weight * item.f;
-    }
-    before_[node.n] = sum;
-  }
-
   const PairPlan<I>& plan_;
   const double* weight_;
   double width_;
   double *vertex_, *clipped_, *curved_, *degree_;
   std::size_t begin_ = 0;
+  PairWeights sum_lower_, sum_upper_;
   std::vector<PairRowSums>& sums_;
-  std::vector<PairWeights>& before_;
+  std::vector<PairWeights>&lower_, &upper_;  // sums over either half, before each item
 };
 
 // out_i += sum of weight_j values_j over the partners j of row i with 0 < z <= width;
@@ -433,24 +435,42 @@ class PartnerSums {
   PartnerSums(const PairPlan<I>& plan, const double* values, double* out, std::size_t n_columns,
               PairRoom& room)
       : work(16 + 4 * n_columns), plan_(plan), values_(values), out_(out), columns_(n_columns),
-        before_(room.columns) {}
+        lower_(room.lower_columns), upper_(room.upper_columns) {}
 
   const std::size_t work;  // a split, for every item
 
   void open(std::size_t begin, std::size_t n) {
     row_ = plan_.row + begin;
-    if (before_.size() < (n + 1) * columns_) before_.resize((n + 1) * columns_);
+    if (lower_.size() < (n + 1) * columns_) {
+      lower_.resize((n + 1) * columns_);
+      upper_.resize((n + 1) * columns_);
+    }
   }
 
-  void split(const PairNode& node) {
-    sum_up(node, [&](const PairItem& j) { return j.as_lower * (j.at < node.cut); });
-    for (const PairItem* i = node.upper; i != node.end; ++i) {
-      if (i->as_upper != 0.0) add(row_[i->at], i->violated, i->far);
+  void first() {
+    std::fill_n(lower_.data(), columns_, 0.0);
+    std::fill_n(upper_.data(), columns_, 0.0);
+  }
+
+  void next(std::size_t p, const PairItem& item, bool is_lower) {
+    const double low = is_lower ? item.as_lower : 0.0, up = is_lower ? 0.0 : item.as_upper;
+    const double* const value = values_ + static_cast<std::size_t>(row_[item.at]) * columns_;
+    double* const lower = lower_.data() + p * columns_;
+    double* const upper = upper_.data() + p * columns_;
+    for (std::size_t c = 0; c < columns_; ++c) {
+      lower[columns_ + c] = lower[c] + low * value[c];
+      upper[columns_ + c] = upper[c] + up * value[c];
     }
-    sum_up(node, [&](const PairItem& i) { return i.as_upper * (i.at >= node.cut); });
-    for (const PairItem* j = node.lower; j != node.upper; ++j) {
-      if (j->as_lower != 0.0) add(row_[j->at], j->violates_far, j->violates);
-    }
+  }
+
+  void last(std::size_t) {}
+
+  void upper(const PairItem& i) {
+    if (i.as_upper != 0.0) add(row_[i.at], lower_.data(), i.violated, i.far);
+  }
+
+  void lower(const PairItem& j) {
+    if (j.as_lower != 0.0) add(row_[j.at], upper_.data(), j.violates_far, j.violates);
   }
 
   void pair(const PairItem& upper, const PairItem& lower, double z, bool is_far) {
@@ -462,26 +482,14 @@ class PartnerSums {
   void close() {}
 
  private:
-  template <typename Counted>
-  void sum_up(const PairNode& node, Counted counted) {
-    double* before = before_.data();
-    std::fill(before, before + columns_, 0.0);
-    for (std::size_t p = 0; p < node.n; ++p, before += columns_) {
-      const PairItem& item = node.items[p];
-      const double weight = counted(item);
-      const double* value = values_ + row_[item.at] * columns_;
-      for (std::size_t c = 0; c < columns_; ++c) before[columns_ + c] = before[c] + weight * value[c];
-    }
-  }
-
   void add_one(std::size_t row, double weight, std::size_t partner) {
     for (std::size_t c = 0; c < columns_; ++c) {
       out_[row * columns_ + c] += weight * values_[partner * columns_ + c];
     }
   }
 
-  void add(std::size_t row, std::size_t from, std::size_t to) {
-    const double *first = before_.data() + from * columns_, *last = before_.data() + to * columns_;
+  void add(std::size_t row, const double* before, std::size_t from, std::size_t to) {
+    const double *first = before + from * columns_, *last = before + to * columns_;
     double* out = out_ + row * columns_;
     for (std::size_t c = 0; c < columns_; ++c) out[c] += last[c] - first[c];
   }
@@ -491,7 +499,7 @@ class PartnerSums {
   double* out_;
   std::size_t columns_;
   const I* row_ = nullptr;
-  std::vector<double>& before_;
+  std::vector<double>&lower_, &upper_;  // sums over either half, before each item
 };
 
 }  // namespace shortlist

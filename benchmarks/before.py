@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 # The worker imports nothing of this folder: it runs in the older environment as well.
@@ -60,7 +60,9 @@ def _cases() -> dict[str, tuple[Callable[[], Any], tuple[Any, np.ndarray]]]:
     from shortlist import PatMat, RankSVM, TopKSVC, TopPush
 
     large, middle, small = (
-        two_classes(150_000, 30, 0), two_classes(20_000, 20, 1), two_classes(2_000, 30, 2)
+        two_classes(150_000, 30, 0),
+        two_classes(20_000, 20, 1),
+        two_classes(2_000, 30, 2),
     )
     narrow = two_classes(150_000, 30, 0, np.float32)
     text, few_words = words(10_000, 500, 5), words(3_000, 500, 6)
@@ -133,7 +135,8 @@ class Side:
 
     def seconds(self, case: str) -> float:
         """CPU seconds of one fit."""
-        assert self._process.stdin is not None and self._process.stdout is not None
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
         self._process.stdin.write(case + "\n")
         self._process.stdin.flush()
         return float(self._process.stdout.readline())

@@ -318,9 +318,7 @@ class RankSVM(BaseEstimator):
         if self.max_rank_distance is not None:
             check_number("max_rank_distance", self.max_rank_distance, least=1, integer=True)
 
-    def _space(
-        self, X: Any, reach: Reach | None, used: np.ndarray, weight: np.ndarray
-    ) -> Space:
+    def _space(self, X: Any, reach: Reach | None, used: np.ndarray, weight: np.ndarray) -> Space:
         if self._linear:
             space = LinearSpace.of(X, reach)
             self._centre = space.centre

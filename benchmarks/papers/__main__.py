@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from . import kernels, retention, topk, toppush, transductive
-from .runner import RESULTS, Settings, Table, page, run
+from .runner import FOLDER, RESULTS, Settings, Table, page, run
 
 PAGES: dict[str, tuple[Table, ...]] = {
     "toppush": toppush.TABLES,
@@ -30,8 +30,9 @@ def render(folder: Path) -> list[Path]:
         there = [table for table in tables if table.path(folder).exists()]
         if not there:
             continue
-        path = folder / f"{name}.md"
-        path.write_text("\n".join(page(table, folder) for table in there))
+        text = "\n".join(page(table, folder) for table in there)
+        path = folder / FOLDER / f"{name}.md"
+        path.write_text(text)
         pages.append(path)
     if not pages:
         raise SystemExit(f"No finished cells in {folder}: run a table first.")

@@ -19,9 +19,10 @@ from threadpoolctl import threadpool_limits
 from benchmarks.store import open_text
 from shortlist.certificate import Certificate, Check, Trace
 
-RESULTS = Path(__file__).parents[1] / "results" / "papers"
+RESULTS = Path(__file__).parents[1] / "results"
+FOLDER = "papers"
 VERDICTS = Path(__file__).parent / "verdicts"
-RUNS = "raw/runs.csv.gz"
+RUNS = "raw/papers-runs.csv.gz"
 
 # One measurement of a cell: what it is, where on the axis it lies ("" if nowhere), its value.
 Record = tuple[str, float | str, float]
@@ -89,7 +90,7 @@ class Table:
 
     def path(self, folder: Path) -> Path:
         """File of the finished cells."""
-        return folder / "raw" / f"{self.name}.csv.gz"
+        return folder / "raw" / f"papers-{self.name}.csv.gz"
 
 
 def run(table: Table, settings: Settings, folder: Path, only: Collection[str] | None = None) -> int:
@@ -156,6 +157,8 @@ def read(table: Table, folder: Path) -> pd.DataFrame:
 
 def page(table: Table, folder: Path) -> str:
     """Markdown of one table: what was run, the figures, and what to make of them."""
+    pages = folder / FOLDER
+    pages.mkdir(exist_ok=True)
     runs = pd.read_csv(folder / RUNS)
     runs = runs[runs["table"] == table.name]
     lines = [f"## {table.title}", "", table.source, "", "```"]
@@ -163,7 +166,7 @@ def page(table: Table, folder: Path) -> str:
         f"{row.date}  {row.command}    # {row.cells} cells, {row.cpu_seconds} CPU s"
         for row in runs.itertuples()
     ]
-    lines += ["```", "", table.show(read(table, folder), folder).strip(), ""]
+    lines += ["```", "", table.show(read(table, folder), pages).strip(), ""]
     verdict = VERDICTS / f"{table.name}.md"
     if verdict.exists() and folder == RESULTS:
         lines += [verdict.read_text().strip(), ""]

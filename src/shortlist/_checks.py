@@ -1,22 +1,25 @@
-"""Checks of parameters, weights, counts and labels: errors name argument, value and remedy."""
+"""Checks of parameters, weights, counts and labels: errors name argument, value and remedy.
+
+scikit-learn is imported by the two functions that need it: commands check labels before
+anything heavy is loaded.
+"""
 
 from __future__ import annotations
 
 import math
 import sys
 import warnings
+from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_array, check_random_state
-
-from ._positive import plain_positive
-from ._scores import label_index
 
 _PACKAGE = __name__.partition(".")[0]
 # 0.07 * 100 is 7.000000000000001: products this close to a whole number are that number.
 ROUNDING = 1e-12
+# Pairs whose positive label, the second, goes without saying.
+_PAIRS = (("0", "1"), ("-1", "1"), ("no", "yes"), ("n", "y"), ("false", "true"), ("f", "t"))
 
 
 def check_number(
@@ -57,6 +60,8 @@ def check_weight(sample_weight: Any, n_rows: int, *, some: bool = False) -> np.n
 
     With `some`, at least one row must count.
     """
+    from sklearn.utils import check_array
+
     if sample_weight is None:
         return np.ones(n_rows)
     weight = check_array(
@@ -113,6 +118,8 @@ def round_down(mass: float, whole: bool) -> float:
 
 def check_seed(random_state: Any) -> int:
     """Return a seed that repeats a call when it is passed as `random_state`."""
+    from sklearn.utils import check_random_state
+
     if isinstance(random_state, Integral) and not isinstance(random_state, bool | np.bool_):
         check_random_state(random_state)
         return int(random_state)
@@ -138,6 +145,57 @@ def check_two_classes(estimator: Any, classes: np.ndarray, kind: str = "multicla
             f"y holds one class only ({found}): {type(estimator).__name__} needs "
             "positive and negative rows."
         )
+
+
+def spelling(value: Any) -> str:
+    """One spelling for a label: 1, 1.0 and " 1 " are the same.
+
+    Examples
+    --------
+    >>> from shortlist._checks import spelling
+    >>> spelling(1.0), spelling(" 1"), spelling("fraud"), spelling("1000000000000000007")
+    ('1', '1', 'fraud', '1000000000000000007')
+    """
+    text = str(value).strip()
+    digits = text.removeprefix("-")
+    if digits.isdecimal() and len(digits) < 1000:
+        # Without a detour over floats, which take long ids for one another.
+        return str(int(text))
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    if not math.isfinite(number):
+        return text
+    return str(int(number)) if number.is_integer() else repr(number)
+
+
+def plain_positive(labels: Sequence[Any]) -> int | None:
+    """Position of the positive one of two labels, None where they do not explain themselves.
+
+    Only 0/1, -1/1, no/yes, n/y, false/true and f/t do.
+
+    Examples
+    --------
+    >>> from shortlist._checks import plain_positive
+    >>> plain_positive(["Yes", "No"]), plain_positive([-1, 1]), plain_positive(["fraud", "legit"])
+    (0, 1, None)
+    """
+    spelled = [spelling(label).lower() for label in labels]
+    for other, positive in _PAIRS:
+        if sorted(spelled) == sorted((other, positive)):
+            return spelled.index(positive)
+    return None
+
+
+def label_index(classes: np.ndarray, pos_label: Any, name: str = "pos_label") -> int:
+    """Position of the positive label among the classes."""
+    labels = classes.tolist()
+    if pos_label not in labels:
+        raise ValueError(
+            f"{name}={pos_label!r} is not a class of the data; choose one of {labels}."
+        )
+    return labels.index(pos_label)
 
 
 def positive_last(classes: np.ndarray, pos_label: Any) -> np.ndarray:

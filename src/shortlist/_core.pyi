@@ -97,9 +97,13 @@ def pair_steps(
     """
 
 def add_rows(
-    rows: np.ndarray, slots: np.ndarray, coefficients: np.ndarray, out: np.ndarray
+    rows: np.ndarray,
+    slots: np.ndarray,
+    coefficients: np.ndarray,
+    out: np.ndarray,
+    start: int = 0,
 ) -> None:
-    """Add the chosen rows times their coefficients, in double."""
+    """Add the chosen rows, from column `start` on, times their coefficients, in double."""
 
 def gather(
     source: np.ndarray,
@@ -112,7 +116,7 @@ def gather(
     """Copy ``source[rows, columns]`` to ``out[to_rows, to_columns]``."""
 
 def centred_rows(X: np.ndarray, rows: np.ndarray, centre: np.ndarray, out: np.ndarray) -> None:
-    """Copy the chosen float32 rows, minus `centre`."""
+    """Copy the chosen rows, minus `centre`, in the precision of `out`."""
 
 def gaussian_entries(
     inner: np.ndarray,
@@ -358,3 +362,28 @@ def worst_places(positive: np.ndarray, negative: np.ndarray, place: np.ndarray) 
 
     Both scores fall.
     """
+
+def highest(scores: np.ndarray, position: np.ndarray) -> None:
+    """Write the positions of the highest scores, as many as there is room for; ties in order."""
+
+def worst_labels(
+    positive: np.ndarray,
+    negative: np.ndarray,
+    numerator: np.ndarray,
+    offset: np.ndarray,
+    least: np.ndarray,
+    weight: float,
+) -> tuple[int, int]:
+    """Return the right and wrong positives of the labels that suffer most; both scores fall.
+
+    The loss of a right and b wrong ones is ``1 - numerator[a] / (b + offset[a])``.
+    """
+
+def plane_shares(
+    product: np.ndarray,
+    loss: np.ndarray,
+    share: np.ndarray,
+    tolerance: float,
+    max_pivots: int,
+) -> None:
+    """Move the shares to the optimum over the planes, within `tolerance`."""

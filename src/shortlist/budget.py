@@ -17,9 +17,8 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from ._checks import check_k, check_rate, list_length, positive_index
+from ._checks import check_k, check_rate, list_length, plain_positive, positive_index
 from ._cutoff import first_k, threshold_for_fpr, threshold_for_precision
-from ._positive import plain_positive
 from ._scores import positive_scores, take_rows
 
 # Ends of the range of each rate that are left out.
@@ -120,7 +119,7 @@ class BudgetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         or false/true; otherwise ``classes_[1]``, with a warning if the labels are text.
     n_jobs : int, optional
         Folds fitted at the same time.
-    random_state : int, RandomState instance, optional
+    random_state : int, RandomState instance or None, default=0
         Draws the held-out part when `cv` is a float.
 
     Attributes
@@ -192,7 +191,7 @@ class BudgetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         cv: float | int | Any | Iterable | None = None,
         pos_label: Any = None,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: Any = 0,
     ) -> None:
         self.estimator = estimator
         self.k = k

@@ -38,7 +38,7 @@ N, D, M = 12, 5, 4  # rows, features, classes
 
 
 def csr(value=np.float64, index=np.int32):
-    X = sparse.random_array((N, D), density=0.4, rng=np.random.default_rng(0), format="csr")
+    X = sparse.random(N, D, density=0.4, random_state=0, format="csr")
     return {
         "start": X.indptr.astype(index),
         "column": X.indices.astype(index),
@@ -177,7 +177,7 @@ def calls():
             {
                 "X": x.astype(np.float32),
                 "rows": i64[:3],
-                "centre": np.zeros(D, np.float32),
+                "centre": np.zeros(D),
                 "out": np.zeros((3, D), np.float32),
             },
             ("out",),
@@ -240,6 +240,34 @@ def calls():
                 "place": np.zeros(5, np.int64),
             },
             ("place",),
+        ),
+        Call(
+            "highest",
+            {"scores": np.arange(5.0), "position": np.zeros(5, np.int64)},
+            ("position",),
+        ),
+        Call(
+            "worst_labels",
+            {
+                "positive": -np.arange(3.0),
+                "negative": -np.arange(5.0),
+                "numerator": np.arange(4.0),
+                "offset": np.arange(3.0, 7.0),
+                "least": np.zeros(4, np.int64),
+                "weight": 0.5,
+            },
+            indices=("least",),
+        ),
+        Call(
+            "plane_shares",
+            {
+                "product": np.eye(4),
+                "loss": np.arange(4.0),
+                "share": np.eye(4)[0],
+                "tolerance": 1e-9,
+                "max_pivots": 10,
+            },
+            ("share",),
         ),
         Call(
             "topk_vertices",

@@ -7,10 +7,9 @@ import pytest
 from sklearn.preprocessing import FunctionTransformer
 
 from shortlist import pick
-from shortlist.picking import race as race_module
 from shortlist.picking.combining import combine
 from shortlist.picking.history import check_history, make_folds
-from shortlist.picking.models import Model
+from shortlist.picking.models import RACE_ROWS, Model
 from shortlist.picking.race import Race, run_race
 from shortlist.stacking.heads import fit_head
 
@@ -89,7 +88,7 @@ def test_changing_the_labels_of_a_fold_changes_its_forecast_only_through_trainin
 
 @pytest.mark.parametrize("grouped", [False, True])
 def test_long_histories_race_on_a_sample(monkeypatch, grouped):
-    monkeypatch.setitem(race_module.RACE_ROWS, "normal", 150)
+    monkeypatch.setitem(RACE_ROWS, "normal", 150)
     groups = np.repeat(np.arange(60), 5) if grouped else None
     seen = []
 
@@ -123,6 +122,7 @@ def test_a_fold_without_positives_is_no_obstacle():
 
 
 @pytest.mark.filterwarnings("ignore:The list is not better")
+@pytest.mark.slow
 def test_interval_covers_about_as_often_as_it_says():
     # Made data, where new candidates can be drawn at will: 60 histories of 250 rows.
     inside, bias = [], []

@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 from sklearn.metrics import pairwise
 
 from shortlist import _core
 from shortlist._losses import LOSSES
 from shortlist.rows.cache import RowCache
-from shortlist.rows.formulas import GaussianEntries, rbf_kernel
+from shortlist.rows.formulas import rbf_kernel
+from shortlist.rows.gaussian import GaussianEntries
 from shortlist.rows.kernels import KernelMatrix, kernel_function
 from shortlist.top.surrogate_quantile import SurrogateQuantile
 from shortlist.top.working_set import square
@@ -116,3 +118,42 @@ def test_slopes_and_shares(name):
         for unit in np.eye(9)
     ]
     np.testing.assert_allclose(threshold.shares(z, weight, t), numeric, atol=1e-6)
+
+
+def test_exponential_in_double():
+    x = np.concatenate([-np.geomspace(1e-300, 707.0, 50_001), [0.0]])
+    out = np.empty((1, len(x)))
+    zero = np.zeros(len(x))
+    _core.gaussian_entries(x[None], zero[:1], zero, out, np.zeros(1, dtype=np.int64), 0)
+    np.testing.assert_allclose(out[0], np.exp(x), rtol=6e-16)
+    assert out[0, -1] == 1.0
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 999),
+    dtype=st.sampled_from(["f4", "f8"]),
+    to=st.sampled_from(["f4", "f8"]),
+    storage=st.sampled_from(["C", "F", "csr"]),
+    kept=st.booleans(),
+    offset=st.sampled_from([0.0, 30.0]),
+)
+def test_any_storage_to_any_precision(seed, dtype, to, storage, kept, offset):
+    """Entries are off by the share of themselves that proofs assume, wherever rows lie."""
+    rng = np.random.default_rng(seed)
+    X = (offset + rng.standard_normal((25, 4))).astype(dtype)
+    given = sparse.csr_array(X) if storage == "csr" else np.asarray(X, order=storage)
+    kernel = kernel_function("rbf", given, gamma=0.3)
+    entries = GaussianEntries(given, given, 0.3, kernel.centre, to)
+    order = rng.permutation(25)
+    if kept:
+        assert entries.keep(order, 10**6) == 25 * 4 * np.dtype(to).itemsize
+    rows, columns = rng.integers(0, 25, 9), order[3:12]
+    out = np.empty((9, 9), dtype=to)
+    entries.fill(rows, columns, out, np.arange(9), 0)
+    wide = X.astype(np.float64) - X.astype(np.float64).mean(axis=0)
+    expected = pairwise.rbf_kernel(wide, gamma=0.3)[np.ix_(rows, columns)]
+    r = kernel.bounds(given, 2.0**-24 if to == "f4" else 2.0**-53)[1]
+    share = r[rows][:, None] + r[columns]
+    # The reference has errors of its own, in float64.
+    assert (np.abs(out - expected) <= share * (1.0 + share) * out + 1e-13).all()

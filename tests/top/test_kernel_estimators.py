@@ -9,20 +9,18 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from contract import checks
 from kernel_data import random_data
 from shortlist import CollapsedWarning, PatMat, TopPush
-from shortlist.rows.formulas import NamedKernel
+from shortlist.rows.gaussian import GaussianEntries
 from shortlist.top import classifier as module
 
 
-@parametrize_with_checks(
-    [
-        TopPush(kernel="rbf"),
-        TopPush(0.3, kernel="rbf", loss="hinge"),
-        TopPush(kernel="precomputed"),
-    ]
+@checks(
+    TopPush(kernel="rbf"),
+    TopPush(0.3, kernel="rbf", loss="hinge"),
+    TopPush(kernel="precomputed"),
 )
 def test_estimator(estimator, check):
     check(estimator)
@@ -93,14 +91,14 @@ def test_warm_path(model, name, values, monkeypatch):
     """Same optima as separate fits, for less than half of the kernel entries."""
     X, y = random_data(n=300)
     entries = 0
-    plain = NamedKernel.__call__
+    plain = GaussianEntries.fill
 
-    def counting(kernel, A, B):
+    def counting(kernel, rows, columns, *where):
         nonlocal entries
-        entries += len(A) * len(B)
-        return plain(kernel, A, B)
+        entries += len(rows) * len(columns)
+        plain(kernel, rows, columns, *where)
 
-    monkeypatch.setattr(NamedKernel, "__call__", counting)
+    monkeypatch.setattr(GaussianEntries, "fill", counting)
     cost, primal = {}, {}
     for warm in (False, True):
         model.set_params(warm_start=warm, kernel="rbf", gamma=0.3, tol=1e-5)

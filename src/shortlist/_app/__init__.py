@@ -1,6 +1,6 @@
 """Commands, for whoever installed the extra ``app``.
 
-The modules of the commands import nothing heavy: ``--help`` is there at once.
+Their module imports nothing heavy: ``--help`` is there at once.
 """
 
 from __future__ import annotations
@@ -8,13 +8,8 @@ from __future__ import annotations
 import click
 
 from .. import __version__
-from ._columns_command import columns
-from ._demo import demo
-from ._evaluate import evaluate
-from ._export import export
+from ._commands import columns, demo, evaluate, export, pick, score
 from ._group import Commands
-from ._pick import pick
-from ._score import score
 
 __all__ = ["app"]
 

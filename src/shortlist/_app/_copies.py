@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from .._positive import spelling
+from .._checks import spelling
 from ._columns import Columns
 
 # Without ids, equal rows are taken for the same case only where nearly all rows differ.
@@ -36,6 +36,9 @@ class Copies:
         self._columns = columns
         self._shared = list(shared)
         self._identified = identified
+        self._known = np.empty(0, dtype=np.uint64)
+        self._telling = identified
+        self.repeated = 0
 
     def marks(self, rows: pd.DataFrame, typed: pd.DataFrame) -> np.ndarray:
         """Return a number for each row; equal rows have equal ones."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
@@ -25,19 +25,11 @@ _NAMES = re.compile(
 )
 
 
-def pick_options() -> set[str]:
-    """Names of the options of ``shortlist pick``."""
-    from ._pick import pick
-
-    return {name for option in pick.params for name in option.opts}
-
-
 def find_hints(
     rows: pd.DataFrame,
     typed: pd.DataFrame,
     columns: Columns,
     later: pd.DataFrame | None,
-    options: Collection[str],
 ) -> Iterator[str]:
     """Yield hints for the history.
 
@@ -49,22 +41,18 @@ def find_hints(
         How it is read.
     later : DataFrame or None
         Candidates in their kinds, if they are in memory.
-    options : collection of str
-        What the command understands: no hint names any other option.
     """
     if len(rows) < _FEW:
         return
-    if "--time" in options and not any(column.kind == "time" for column in columns.all):
+    if not any(column.kind == "time" for column in columns.all):
         yield from _dated(typed, columns, later)
     repeated = [column for column in columns.used if _repeats(rows[column.name], column)]
     for column in repeated[:2]:
-        offered = [name for name in ("--group", "--one-per") if name in options]
-        if offered:
-            ways = ", ".join(f"{name} {_word(column)}" for name in offered)
-            yield (
-                f"{_word(column)} repeats {column.rows - column.missing - column.distinct:,} "
-                f"times: {ways}?"
-            )
+        name = _word(column)
+        yield (
+            f"{name} repeats {column.rows - column.missing - column.distinct:,} times: "
+            f"--group {name}, --one-per {name}?"
+        )
     naming = [
         column
         for column in columns.used

@@ -1,18 +1,123 @@
-"""A scored list and its outcomes, from one file or from two."""
+"""The work of ``shortlist evaluate``: a scored list and its outcomes, from one file or from two."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from contextlib import ExitStack
+from typing import Any
 
+import click
 import numpy as np
 
+from .._checks import spelling
 from .._files import spooled
-from .._positive import spelling
 from ._cells import is_blank
-from ._labels import read_labels
-from ._numbers import POINT, look_at_numbers, read_number
+from ._labels import finite_numbers, read_labels
+from ._lists import print_json, warn
 from ._tables import Table, TableError, check_file
+
+
+def run_evaluate(
+    scored: str,
+    *,
+    label: str,
+    positive: str | None,
+    score: str,
+    budget: int | float | None,
+    truth: str | None,
+    keys: Sequence[str],
+    against: str | None,
+    log: str | None,
+    encoding: str,
+    as_json: bool,
+) -> None:
+    """Do what ``shortlist evaluate`` says."""
+    saved = None
+    if against is not None:
+        from ._keeping import load_promise
+
+        saved = load_promise(against)
+        positive = saved.positive if positive is None else positive
+    y, scores, listed, chosen, notes = read_scored(
+        scored,
+        truth,
+        keys,
+        label=label,
+        positive=positive,
+        score=score,
+        encoding=encoding,
+        # Which label is looked for is known: a list may be all hits, or none.
+        alone=saved is not None,
+    )
+    from ..metrics import interval
+    from ..picking.history import check_budget
+
+    for note in notes:
+        warn(note)
+    k = check_budget(listed if budget is None else budget, listed)
+    found = {
+        name: interval(name, y, scores, method="wilson", **params)
+        for name, params in (
+            ("precision_at_k", {"k": k}),
+            ("recall_at_k", {"k": k}),
+            ("positives_at_top", {}),
+        )
+        if name == "precision_at_k" or 0 < y.sum() < len(y)
+    }
+    figures: dict[str, dict[str, Any]] = {
+        name: {"estimate": value.estimate, "low": value.low, "high": value.high}
+        for name, value in found.items()
+    }
+    precision = figures["precision_at_k"]
+    hits = {key: value * k for key, value in precision.items()}
+    kept: dict[str, Any] = {}
+    said: list[str] = []
+    if against is not None and saved is not None:
+        from ._keeping import keep_promise
+
+        found_hits = hits["estimate"]
+        kept, said = keep_promise(scored, against, saved, log, found_hits, k, listed, label, chosen)
+    if as_json:
+        print_json(
+            {
+                "command": "evaluate",
+                "k": k,
+                "rows": len(y),
+                "positives": int(y.sum()),
+                "positive_label": chosen,
+                "confidence": found["precision_at_k"].confidence,
+                "warnings": notes,
+                "hits": hits,
+                **figures,
+                **kept,
+            }
+        )
+        return
+    click.echo(f"{len(y):,} rows, {int(y.sum()):,} labelled {chosen!r}; list of {k:,}")
+    lines: list[tuple[str, dict[str, Any], str | None]] = [
+        (f"hits in the first {k:,}", hits, None),
+        ("precision", precision, "{:.1f} %"),
+        (f"recall, of all {chosen!r}", figures.get("recall_at_k", {}), "{:.1f} %"),
+        ("above every other row", figures.get("positives_at_top", {}), "{:.1f} %"),
+    ]
+    lines = [line for line in lines if line[1]]
+    width = max(len(name) for name, _, _ in lines)
+    for name, value, style in lines:
+        estimate, low, high = (
+            _count(value[key], key) if style is None else style.format(100 * value[key])
+            for key in ("estimate", "low", "high")
+        )
+        click.echo(f"  {name:<{width}}  {estimate:>7}   95 % interval {low} to {high}")
+    for line in said:
+        click.echo(line)
+
+
+def _count(hits: float, key: str) -> str:
+    """Hits: whole where they are whole, one decimal where ties share them; ends rounded out."""
+    ends = {"low": math.floor, "high": math.ceil}
+    whole = ends.get(key, round)(round(hits, 9))
+    return f"{whole:,}" if key in ends or abs(hits - whole) < 1e-9 else f"{hits:,.1f}"
 
 
 def read_scored(
@@ -122,24 +227,3 @@ def _keys(table: Table, keys: Sequence[str]) -> list[tuple[str | None, ...]]:
         [None if is_blank(cell) else spelling(cell) for cell in table.cells(key)] for key in keys
     ]
     return list(zip(*columns, strict=True))
-
-
-def finite_numbers(cells: list[object], present: np.ndarray, score: str, name: str) -> np.ndarray:
-    """Finite numbers, or the first row that holds none."""
-    rows = np.flatnonzero(present)
-    different = list({cells[row] for row in rows})
-    decimal = look_at_numbers(different, [1] * len(different)).decimal if different else POINT
-    read = {cell: read_number(cell, decimal) for cell in different}
-    numbers = np.array(
-        [np.nan if read[cells[row]] is None else read[cells[row]] for row in rows],
-        dtype=np.float64,
-    )
-    wrong = np.isnan(numbers)
-    if wrong.any():
-        row = int(rows[np.argmax(wrong)])
-        raise TableError(
-            f"{name}: column {score!r} holds {cells[row]!r} in row {row} (counted from 0), which "
-            f"is no finite number; {int(wrong.sum()):,} rows are like that. Correct them or leave "
-            "them out."
-        )
-    return numbers

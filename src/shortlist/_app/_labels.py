@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._positive import plain_positive, spelling
+from .._checks import plain_positive, spelling
 from ._cells import is_blank
+from ._numbers import POINT, look_at_numbers, read_number
 from ._tables import TableError
 
 if TYPE_CHECKING:
@@ -173,3 +174,24 @@ def _ranking(column: pd.Series, is_text: bool, y: np.ndarray) -> float:
         ]
     areas = [partial_auc(y, score) for score in scores]
     return max(max(area, 1 - area) for area in areas)
+
+
+def finite_numbers(cells: list[object], present: np.ndarray, score: str, name: str) -> np.ndarray:
+    """Finite numbers, or the first row that holds none."""
+    rows = np.flatnonzero(present)
+    different = list({cells[row] for row in rows})
+    decimal = look_at_numbers(different, [1] * len(different)).decimal if different else POINT
+    read = {cell: read_number(cell, decimal) for cell in different}
+    numbers = np.array(
+        [np.nan if read[cells[row]] is None else read[cells[row]] for row in rows],
+        dtype=np.float64,
+    )
+    wrong = np.isnan(numbers)
+    if wrong.any():
+        row = int(rows[np.argmax(wrong)])
+        raise TableError(
+            f"{name}: column {score!r} holds {cells[row]!r} in row {row} (counted from 0), which "
+            f"is no finite number; {int(wrong.sum()):,} rows are like that. Correct them or leave "
+            "them out."
+        )
+    return numbers

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+import click
 import numpy as np
 import pandas as pd
 from sklearn.preprocessing import FunctionTransformer
@@ -16,15 +17,17 @@ from ..picking.drift import changed_columns, drawn_rows
 from ..picking.promise import promises_of
 from ..picking.reasons import Reasons, find_reasons
 from ..picking.subject import Subject
+from ._cells import printable
 from ._columns import DATE, Columns, StrangeCount
 from ._copies import Copies
 from ._deciding import parse_types, read_columns
 from ._features import Features
-from ._hints import find_hints, pick_options
+from ._hints import find_hints
 from ._labels import Leak, find_leaks
 from ._lists import Listed, warn
-from ._picking import Clock, Request, tell_columns
-from ._progress import progress
+from ._look import SHORT, column_lines
+from ._progress import Clock, progress
+from ._request import Request
 from ._tables import Table, TableError, listed
 from ._terms import read_terms
 
@@ -142,16 +145,15 @@ def learn(
     notes += pool.notes(old.name)
     pool.check_budget(request.budget)
     clock.done("reading")
-    options = pick_options()
     job = Job(
         columns,
         Features(columns, typed),
         pool.known,
-        list(find_hints(rows, typed, columns, pool.typed, options)),
+        list(find_hints(rows, typed, columns, pool.typed)),
         notes,
         list(find_leaks(rows, typed, columns, rows[request.known], _told_apart(y))),
     )
-    tell_columns(job, old.name)
+    _tell_columns(job, old.name)
     for note in job.notes:
         warn(note)
     clock.done("features")
@@ -187,6 +189,16 @@ def learn(
         request.ids,
     )
     return job
+
+
+def _tell_columns(job: Job, name: str) -> None:
+    """Show how the columns were read, and what that suggests."""
+    for line in column_lines(job.columns, printable(name, 200), SHORT):
+        click.echo(line, err=True)
+    for hint in job.hints:
+        click.secho(f"Hint: {hint}", fg="cyan", err=True)
+    for leak in job.leaks:
+        warn(str(leak))
 
 
 def _reasons(job: Job) -> Reasons:

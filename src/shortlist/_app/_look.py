@@ -6,7 +6,10 @@ import unicodedata
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from ._cells import printable
+from ._lists import print_json
 
 if TYPE_CHECKING:
     from ._columns import Column, Columns
@@ -111,3 +114,49 @@ def role_of(
     if label is not None:
         roles[label] = "label"
     return roles
+
+
+def run_columns(
+    file: str,
+    label: str | None,
+    ids: Sequence[str],
+    drop: Sequence[str],
+    types: Sequence[str],
+    encoding: str,
+    as_json: bool,
+) -> None:
+    """Do what ``shortlist columns`` says."""
+    from .._files import spooled
+    from ._tables import Table, TableError
+
+    with spooled(file) as path:
+        table = Table(path, "standard input" if file == "-" else file, encoding)
+        named = [text.rpartition("=")[0] for text in types]
+        for wanted, option in (
+            ([] if label is None else [label], "--label"),
+            (ids, "--id"),
+            (drop, "--drop"),
+            ([name for name in named if name], "--type"),
+        ):
+            table.check_columns(wanted, f"named by {option}")
+        if not table.n_rows:
+            raise TableError(f"{table.name} has a line of names and no rows.")
+
+        from ._deciding import parse_types, read_columns
+        from ._hints import find_hints
+
+        rows = table.read()
+    found, typed = read_columns(
+        rows, parse_types(types, rows.columns), role_of(label, ids, drop, None), table.decimal
+    )
+    hints = list(find_hints(rows, typed, found, None))
+    if as_json:
+        print_json(
+            {"command": "columns", "rows": len(rows), "columns": column_records(found),
+             "hints": hints, "warnings": table.notes}
+        )  # fmt: skip
+        return
+    for line in [*table.notes, *column_lines(found, printable(table.name, 200))]:
+        click.echo(line)
+    for hint in hints:
+        click.echo(f"Hint: {hint}")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._positive import spelling
+from .._checks import spelling
 from ._cells import is_blank
 from ._tables import Table, TableError, check_file, listed
 

@@ -108,15 +108,17 @@ template <typename T>
 void bind_kernel_rows(nb::module_& m) {
   m.def(
       "add_rows",
-      [](InMatrix<T> rows, Index slots, In<double> coefficients, Out<double> out) {
+      [](InMatrix<T> rows, Index slots, In<double> coefficients, Out<double> out,
+         std::size_t start) {
         check_index("slots", slots, rows.shape(0));
         check_size("coefficients", coefficients, slots.shape(0));
-        if (out.shape(0) > rows.shape(1)) check_size("out", out, rows.shape(1));
+        if (start > rows.shape(1) || out.shape(0) > rows.shape(1) - start)
+          check_size("out", out, rows.shape(1) - std::min(start, rows.shape(1)));
         nb::gil_scoped_release release;
-        add_rows(rows.data(), rows.shape(1), slots.data(), coefficients.data(), slots.shape(0),
-                 out.data(), out.shape(0));
+        add_rows(rows.data() + start, rows.shape(1), slots.data(), coefficients.data(),
+                 slots.shape(0), out.data(), out.shape(0));
       },
-      "rows"_in, "slots"_in, "coefficients"_a, "out"_out);
+      "rows"_in, "slots"_in, "coefficients"_a, "out"_out, "start"_a = 0);
   m.def(
       "gather",
       [](InMatrix<T> source, Index rows, Index columns, OutMatrix<T> out, Index to_rows,
@@ -146,10 +148,11 @@ void bind_kernel_rows(nb::module_& m) {
       "block"_in, "out"_out, "rows"_in, "columns"_in);
 }
 
-void bind_gaussian(nb::module_& m) {
+template <typename V, typename T>
+void bind_centred_rows(nb::module_& m) {
   m.def(
       "centred_rows",
-      [](InMatrix<float> X, Index rows, In<float> centre, OutMatrix<float> out) {
+      [](InMatrix<V> X, Index rows, In<double> centre, OutMatrix<T> out) {
         const std::size_t d = X.shape(1);
         check_index("rows", rows, X.shape(0));
         check_size("centre", centre, d);
@@ -157,11 +160,15 @@ void bind_gaussian(nb::module_& m) {
         nb::gil_scoped_release release;
         centred_rows(X.data(), d, rows.data(), rows.shape(0), centre.data(), out.data());
       },
-      "X"_in, "rows"_in, "centre"_in, "out"_out);
+      "X"_in, "rows"_in, "centre"_a, "out"_out);
+}
+
+template <typename T>
+void bind_gaussian(nb::module_& m) {
   m.def(
       "gaussian_entries",
-      [](InMatrix<float> inner, In<float> row_squares, In<float> column_squares,
-         OutMatrix<float> out, Index slots, std::size_t start) {
+      [](InMatrix<T> inner, In<T> row_squares, In<T> column_squares, OutMatrix<T> out,
+         Index slots, std::size_t start) {
         const std::size_t n_rows = inner.shape(0), n = inner.shape(1);
         check_size("row_squares", row_squares, n_rows);
         check_size("column_squares", column_squares, n);
@@ -172,7 +179,7 @@ void bind_gaussian(nb::module_& m) {
         nb::gil_scoped_release release;
         Watch watch;
         for (std::size_t i = 0; i < n_rows; ++i) {
-          float* to = out.data() + static_cast<std::size_t>(slots.data()[i]) * out.shape(1);
+          T* to = out.data() + static_cast<std::size_t>(slots.data()[i]) * out.shape(1);
           gaussian_row(inner.data() + i * n, row_squares.data()[i], column_squares.data(), n,
                        to + start);
           watch.count(4 * n);
@@ -193,7 +200,12 @@ void bind_rows(nb::module_& m) {
   bind_ranges<double>(m);
   bind_kernel_rows<float>(m);
   bind_kernel_rows<double>(m);
-  bind_gaussian(m);
+  bind_centred_rows<float, float>(m);
+  bind_centred_rows<float, double>(m);
+  bind_centred_rows<double, float>(m);
+  bind_centred_rows<double, double>(m);
+  bind_gaussian<float>(m);
+  bind_gaussian<double>(m);
 }
 
 }  // namespace shortlist

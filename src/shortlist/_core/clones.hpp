@@ -9,3 +9,10 @@
 #else
 #define SHORTLIST_CLONES
 #endif
+
+// What a clone calls has to become part of it, or it is compiled for any processor only.
+#if defined(__GNUC__)
+#define SHORTLIST_INLINE inline __attribute__((always_inline))
+#else
+#define SHORTLIST_INLINE inline
+#endif

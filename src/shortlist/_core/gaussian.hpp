@@ -1,4 +1,4 @@
-// Blocks of the Gaussian kernel in float32: what a matrix product leaves to do.
+// Blocks of the Gaussian kernel: what a matrix product leaves to do.
 //
 //   k(x, y) = exp(2 gamma x.y - gamma |x|^2 - gamma |y|^2)
 //
@@ -19,7 +19,7 @@ namespace shortlist {
 // exp(x) for x <= 0 to two units in the last place, without branches so that loops
 // vectorise: x = k ln 2 + r, a polynomial in r, k added to the exponent. Below -87 the
 // smallest normal number.
-inline float exp_negative(float x) {
+SHORTLIST_INLINE float exp_negative(float x) {
   constexpr float kShift = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
   x = x > -87.0f ? x : -87.0f;
   const float shifted = x * 1.44269504f + kShift;
@@ -40,23 +40,62 @@ inline float exp_negative(float x) {
   return p;
 }
 
-// out[j] = exp(inner[j] - square - squares[j]), never above 1
-SHORTLIST_CLONES inline void gaussian_row(const float* inner, float square, const float* squares,
-                                          std::size_t n, float* out) {
-  for (std::size_t j = 0; j < n; ++j) {
-    const float x = inner[j] - (square + squares[j]);
-    out[j] = exp_negative(x < 0.0f ? x : 0.0f);
-  }
+// The same in double. Its Taylor polynomial of degree 13 is off by 4e-18 for |r| <= ln(2)/2.
+SHORTLIST_INLINE double exp_negative(double x) {
+  constexpr double kShift = 6755399441055744.0;  // 1.5 * 2^52
+  x = x > -708.0 ? x : -708.0;
+  const double shifted = x * 1.4426950408889634 + kShift;
+  const double k = shifted - kShift;
+  const double r = (x - k * 6.93145751953125e-1) - k * 1.42860682030941723212e-6;
+  double p = 1.6059043836821613e-10;
+  p = p * r + 2.0876756987868099e-9;
+  p = p * r + 2.5052108385441719e-8;
+  p = p * r + 2.7557319223985891e-7;
+  p = p * r + 2.7557319223985891e-6;
+  p = p * r + 2.4801587301587302e-5;
+  p = p * r + 1.9841269841269841e-4;
+  p = p * r + 1.3888888888888889e-3;
+  p = p * r + 8.3333333333333333e-3;
+  p = p * r + 4.1666666666666667e-2;
+  p = p * r + 1.6666666666666667e-1;
+  p = p * r + 0.5;
+  p = p * r * r + r + 1.0;
+  std::int64_t power, bits;
+  std::memcpy(&power, &shifted, sizeof power);
+  std::memcpy(&bits, &p, sizeof bits);
+  bits += static_cast<std::int64_t>(static_cast<std::uint64_t>(power) << 52);
+  std::memcpy(&p, &bits, sizeof p);
+  return p;
 }
 
-// out_i = x of the i-th chosen row, minus the centre
-inline void centred_rows(const float* x, std::size_t n_columns, const std::int64_t* rows,
-                         std::size_t n_rows, const float* centre, float* out) {
+// out[j] = exp(inner[j] - square - squares[j]), never above 1
+template <typename T>
+SHORTLIST_INLINE void gaussian_loop(const T* inner, T square, const T* squares, std::size_t n,
+                                    T* out) {
+  for (std::size_t j = 0; j < n; ++j) {
+    const T x = inner[j] - (square + squares[j]);
+    out[j] = exp_negative(x < T{0} ? x : T{0});
+  }
+}
+SHORTLIST_CLONES inline void gaussian_row(const float* inner, float square, const float* squares,
+                                          std::size_t n, float* out) {
+  gaussian_loop(inner, square, squares, n, out);
+}
+SHORTLIST_CLONES inline void gaussian_row(const double* inner, double square,
+                                          const double* squares, std::size_t n, double* out) {
+  gaussian_loop(inner, square, squares, n, out);
+}
+
+// out_i = x of the i-th chosen row, minus the centre, rounded once
+template <typename V, typename T>
+void centred_rows(const V* x, std::size_t n_columns, const std::int64_t* rows, std::size_t n_rows,
+                  const double* centre, T* out) {
   Watch watch;
   for (std::size_t i = 0; i < n_rows; ++i) {
-    const float* from = x + static_cast<std::size_t>(rows[i]) * n_columns;
-    float* to = out + i * n_columns;
-    for (std::size_t c = 0; c < n_columns; ++c) to[c] = from[c] - centre[c];
+    const V* from = x + static_cast<std::size_t>(rows[i]) * n_columns;
+    T* to = out + i * n_columns;
+    for (std::size_t c = 0; c < n_columns; ++c)
+      to[c] = static_cast<T>(static_cast<double>(from[c]) - centre[c]);
     watch.count(n_columns);
   }
 }

@@ -32,8 +32,7 @@ from ..pairs.spaces import FeatureSpace, LinearSpace, Point
 from ..rows.operators import Rows
 from ..rows.rounding import Reach, gamma
 from ..top.stream.first_pass import as_matrix
-from ._cluster import each, gather
-from ._groups import Groups
+from ._cluster import Groups, each, gather
 from ._partitions import bytes_of
 
 # The most that sampled rows may take in the client's memory, as float64.

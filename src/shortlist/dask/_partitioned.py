@@ -24,8 +24,7 @@ from ..top.stream.parts import FEW_AT_TOP, Ask, Extremes, Part, PartScores, top_
 from ..top.stream.visits import BlockLayout, BlockProblem, Found, Model, Summary, find, free, score
 from ..top.sweeps import RankedRows, Sweep, Wanted
 from ..top.thresholds import Threshold
-from ._cluster import each, gather, keep
-from ._groups import Groups
+from ._cluster import Groups, each, gather, keep
 from ._partitions import aligned_blocks, bytes_of
 
 _FEW_ROWS = 100

@@ -7,10 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ._cluster import FAN_IN
 from ._lazy import is_collection, is_frame
-
-# Results of this many partitions are added on a worker before they travel on.
-FAN_IN = 8
 
 
 def aligned_blocks(X: Any, name: str = "X", **per_row: Any) -> list[tuple[Any, ...]]:

@@ -358,7 +358,7 @@ def _at_k(
     if "positive" in measure.needs and not scored.positive:
         return warn_undefined(measure.name, "positive", stacklevel=4)
     rungs = _rungs_of_list(scored, list_length(k, scored.total, scored.whole))
-    return float(measure.kernel(rungs, k=k, ties=ties))
+    return float(measure.formula(rungs, k=k, ties=ties))
 
 
 def _at_fpr(measure: Measure, scored: Scored, rate: float, **params: Any) -> float:
@@ -371,7 +371,7 @@ def _at_fpr(measure: Measure, scored: Scored, rate: float, **params: Any) -> flo
     beyond = np.flatnonzero(np.cumsum(table.negative) > allowed)
     cut = table.score[beyond[0] if len(beyond) else -1]
     hits, misses = summed_around(scored, cut)
-    return float(measure.kernel(Rungs(hits, misses, scored.whole), **params))
+    return float(measure.formula(Rungs(hits, misses, scored.whole), **params))
 
 
 def _rungs_of_list(scored: Scored, length: float) -> Rungs:

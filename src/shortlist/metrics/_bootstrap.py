@@ -2,7 +2,7 @@
 
 A resample draws as many positives and as many negatives as there are, with
 replacement. The scores are sorted once: a resample is a weight per rung, and
-a metric is its kernel on those weights. Rows that no metric can tell apart are one
+a metric is its formula on those weights. Rows that no metric can tell apart are one
 cell, drawn together: runs of one class, and for a metric of the top of the list
 everything that lies deeper than a resample can reach.
 """

@@ -1,4 +1,4 @@
-"""A metric as the library sees it: a kernel on rungs and what it depends on."""
+"""A metric as the library sees it: a formula on rungs and what it depends on."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Measure:
     ----------
     name : str
         Name of the public function.
-    kernel : callable
-        ``kernel(rungs, **params)``, the value. It serves the estimate and
+    formula : callable
+        ``formula(rungs, **params)``, the value. It serves the estimate and
         every resample of it.
     needs : tuple of {"positive", "negative"}
         Classes without which the metric is undefined.
@@ -33,7 +33,7 @@ class Measure:
     """
 
     name: str
-    kernel: Callable[..., float]
+    formula: Callable[..., float]
     needs: tuple[str, ...] = ()
     cut: Callable[..., Any] | None = None
     trials: Callable[..., tuple[float, float]] | None = None
@@ -57,7 +57,7 @@ class Measure:
         missing = self.missing(sample)
         if missing is not None:
             return warn_undefined(self.name, missing, stacklevel=4)
-        return float(self.kernel(self.rungs(sample, **params), **params))
+        return float(self.formula(self.rungs(sample, **params), **params))
 
 
 def _no_margin(rows: float) -> float:

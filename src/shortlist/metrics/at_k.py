@@ -8,7 +8,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from .._checks import check_k, list_length
-from . import _kernels
+from . import _formulas
 from ._measure import Measure
 from ._rungs import Rungs, score_beyond
 from ._sample import Sample, check_sample, check_ties
@@ -32,11 +32,11 @@ def _trials_of_lift(rungs: Rungs, k: int | float, ties: str) -> tuple[float, flo
     return trials, rungs.total / float(rungs.positive.sum())
 
 
-PRECISION_AT_K = Measure("precision_at_k", _kernels.precision_at_k, (), _cut, _trials_of_list)
+PRECISION_AT_K = Measure("precision_at_k", _formulas.precision_at_k, (), _cut, _trials_of_list)
 RECALL_AT_K = Measure(
-    "recall_at_k", _kernels.recall_at_k, ("positive",), _cut, _trials_of_positives
+    "recall_at_k", _formulas.recall_at_k, ("positive",), _cut, _trials_of_positives
 )
-LIFT_AT_K = Measure("lift_at_k", _kernels.lift_at_k, ("positive",), _cut, _trials_of_lift)
+LIFT_AT_K = Measure("lift_at_k", _formulas.lift_at_k, ("positive",), _cut, _trials_of_lift)
 
 
 def _checked(k: int | float, ties: str) -> dict[str, Any]:

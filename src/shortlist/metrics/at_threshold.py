@@ -8,7 +8,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from .._checks import check_rate, round_down
-from . import _kernels, at_k
+from . import _formulas, at_k
 from ._measure import Measure
 from ._rungs import Rungs, score_beyond
 from ._sample import Sample, check_sample, check_ties
@@ -26,17 +26,17 @@ def _cut_by_negatives(
     return score_beyond(negative, allowed + margin(allowed), weight)
 
 
-def _top_kernel(rungs: Rungs, ties: str) -> float:
-    return _kernels.recall_at_fpr(rungs, 0.0, ties)
+def _top_formula(rungs: Rungs, ties: str) -> float:
+    return _formulas.recall_at_fpr(rungs, 0.0, ties)
 
 
 def _top_cut(sample: Sample, margin: Callable[[float], float], ties: str) -> Any:
     return _cut_by_negatives(sample, margin, 0.0, ties)
 
 
-def _quantile_kernel(rungs: Rungs, tau: float, quantile: str, ties: str) -> float:
-    kernel = _kernels.recall_at_k if quantile == "all" else _kernels.recall_at_fpr
-    return kernel(rungs, tau, ties)
+def _quantile_formula(rungs: Rungs, tau: float, quantile: str, ties: str) -> float:
+    formula = _formulas.recall_at_k if quantile == "all" else _formulas.recall_at_fpr
+    return formula(rungs, tau, ties)
 
 
 def _quantile_cut(
@@ -49,15 +49,15 @@ def _quantile_cut(
 
 _OF_POSITIVES = at_k.RECALL_AT_K.trials
 
-POSITIVES_AT_TOP = Measure("positives_at_top", _top_kernel, ("positive",), _top_cut, _OF_POSITIVES)
+POSITIVES_AT_TOP = Measure("positives_at_top", _top_formula, ("positive",), _top_cut, _OF_POSITIVES)
 RECALL_AT_FPR = Measure(
-    "recall_at_fpr", _kernels.recall_at_fpr, ("positive",), _cut_by_negatives, _OF_POSITIVES
+    "recall_at_fpr", _formulas.recall_at_fpr, ("positive",), _cut_by_negatives, _OF_POSITIVES
 )
 POSITIVES_AT_QUANTILE = Measure(
-    "positives_at_quantile", _quantile_kernel, ("positive",), _quantile_cut, _OF_POSITIVES
+    "positives_at_quantile", _quantile_formula, ("positive",), _quantile_cut, _OF_POSITIVES
 )
-PRECISION_AT_RECALL = Measure("precision_at_recall", _kernels.precision_at_recall, ("positive",))
-RECALL_AT_PRECISION = Measure("recall_at_precision", _kernels.recall_at_precision, ("positive",))
+PRECISION_AT_RECALL = Measure("precision_at_recall", _formulas.precision_at_recall, ("positive",))
+RECALL_AT_PRECISION = Measure("recall_at_precision", _formulas.recall_at_precision, ("positive",))
 
 
 def positives_at_top(

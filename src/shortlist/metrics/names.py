@@ -23,7 +23,7 @@ class Entry:
     function : callable
         The public metric.
     measure : Measure or None
-        Its kernel, if it is a function of rungs.
+        Its formula, if it is a function of rungs.
     parameter : str or None
         The parameter that a number after the name sets.
     kind : {"k", "rate", "count", "number"}

@@ -11,13 +11,13 @@ from sklearn.metrics import top_k_accuracy_score as top_k_accuracy
 from sklearn.utils import check_consistent_length, column_or_1d
 
 from .._checks import check_number, check_rate, check_weight
-from . import _kernels
+from . import _formulas
 from ._measure import Measure
 from ._pairs import count_pairs
 from ._sample import Sample, check_sample, check_score, check_ties, warn_undefined
 
-PARTIAL_AUC = Measure("partial_auc", _kernels.partial_auc, ("positive", "negative"))
-BEDROC = Measure("bedroc", _kernels.bedroc, ("positive", "negative"))
+PARTIAL_AUC = Measure("partial_auc", _formulas.partial_auc, ("positive", "negative"))
+BEDROC = Measure("bedroc", _formulas.bedroc, ("positive", "negative"))
 
 __all__ = [
     "average_precision",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,29 @@ def is_table(step: Any) -> bool:
         kind.__name__ == "TableVectorizer" and kind.__module__.split(".")[0] == "skrub"
         for kind in type(step).__mro__
     )
+
+
+def one_hot(
+    graph: Graph,
+    column: str,
+    values: list[str],
+    absent: str | None = None,
+    aliases: Iterable[str] = (),
+) -> str:
+    """Return a column of 0 and 1 for each value; empty text and `aliases` mean `absent`."""
+    codes = {value: code for code, value in enumerate(values)}
+    if absent in codes:
+        for text in ("", *aliases):
+            codes.setdefault(text, codes[absent])
+    code = graph.add(
+        "LabelEncoder",
+        column,
+        domain="ai.onnx.ml",
+        keys_strings=list(codes),
+        values_int64s=list(codes.values()),
+        default_int64=-1,
+    )
+    return graph.double(graph.add("Equal", code, graph.axes(*range(len(values)))))
 
 
 def table_columns(step: Any) -> dict[str, str]:
@@ -78,8 +101,6 @@ def _dates(graph: Graph, column: str, parts: dict[str, Any], name: Any) -> str:
 
 
 def _categories(graph: Graph, column: str, parts: dict[str, Any], name: Any) -> str:
-    from ._emit import one_hot
-
     encoder = parts["OneHotEncoder"]
     (values,) = encoder.categories_
     missing = [value is None or value != value for value in values]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._written import amount, percent
 from .combining import HeldOut
 from .comparison import ExpectedHits
 from .goals import GOALS
@@ -113,7 +114,8 @@ class Plan:
         brought = [
             window.gain / (max(1, window.taken) if per_row else window.size) for window in windows
         ]
-        wider = stretch(gains, brought)
+        recent = len(np.unique(self.fold[self.recent]))
+        wider = stretch(gains, brought, recent)
         value, low, high = replays.interval(gains, CONFIDENCE, wider)
         if (self.records.outcome >= 0.0).all():
             low = max(0.0, low)
@@ -127,7 +129,8 @@ class Plan:
         expected = ExpectedGain(value, low, high, CONFIDENCE, most_hits, cost)
         hits = None
         if terms.goal == "hits":
-            wider = stretch(replays.hits, [window.hits / window.size for window in windows])
+            found = [window.hits / window.size for window in windows]
+            wider = stretch(replays.hits, found, recent)
             hits = _whole(replays.interval(replays.hits, CONFIDENCE, wider), k)
             if not terms.valued:
                 expected = replace(expected, low=hits.low, high=hits.high)
@@ -176,14 +179,18 @@ class Plan:
         """Say what the terms did, in sentences."""
         terms, notes, cost = self.terms, [], gain.limits_cost
         hits = terms.goal == "hits"
-        between = f"{amount(gain.value)} ({amount(gain.low)} to {amount(gain.high)})"
+        value, low, high, other_value = (
+            amount(sum_, like=gain.value)
+            for sum_ in (gain.value, gain.low, gain.high, gain.most_hits)
+        )
+        between = f"{value} ({low} to {high})"
         if terms.valued:
             other = "with most hits" if hits else "by outcome alone"
-            notes.append(
-                f"This list is worth {between}; the list {other} {amount(gain.most_hits)}."
-            )
+            notes.append(f"This list is worth {between}; the list {other} {other_value}.")
         elif not hits:
-            notes.append(f"Expect a {terms.goal} of {between} with {CONFIDENCE:.0%} probability.")
+            notes.append(
+                f"Expect a {terms.goal} of {between} with {percent(CONFIDENCE)} probability."
+            )
         unit = " expected hits" if hits and not terms.valued else ""
         if not terms.fill and len(selected) < k:
             notes.append(
@@ -193,7 +200,7 @@ class Plan:
         elif len(selected) < k:
             notes.append(f"The terms leave {len(selected)} rows for a budget of {k}.")
         if terms.bounds:
-            notes.append(f"The limits cost {amount(cost)}{unit}.")
+            notes.append(f"The limits cost {amount(cost, like=gain.value)}{unit}.")
         if (terms.valued or not hits) and replays.one_row_carries_it:
             notes.append("One row usually brings more than half of the sum: expect large swings.")
         return notes
@@ -264,29 +271,3 @@ def _rows_each(entity: np.ndarray | None) -> float:
     """Return the mean number of rows of an entity."""
     assert entity is not None
     return len(entity) / len(np.unique(entity))
-
-
-def percent(share: float) -> str:
-    """Write a share with two digits or more.
-
-    Examples
-    --------
-    >>> from shortlist.picking.plan import percent
-    >>> percent(0.3), percent(0.0123)
-    ('30%', '1.2%')
-    """
-    return f"{share:.0%}" if share >= 0.1 else f"{share:.1%}" if share >= 0.01 else f"{share:.2%}"
-
-
-def amount(value: float) -> str:
-    """Write a sum with three digits or more, thousands apart.
-
-    Examples
-    --------
-    >>> from shortlist.picking.plan import amount
-    >>> amount(41234.6), amount(3.14159), amount(-0.05)
-    ('41,235', '3.14', '-0.05')
-    """
-    size = abs(value)
-    digits = 0 if size >= 100 else 1 if size >= 10 else 2
-    return f"{value:,.{digits}f}"

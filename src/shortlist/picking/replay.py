@@ -135,13 +135,14 @@ def replay(
     (100.0, 20.0)
     """
     rng = np.random.default_rng(seed)
-    pool = _Pool(records)
+    ranked = _Ranked(records)
+    pool = ranked.pool()
     if replays is None:
         replays = _FEW_REPLAYS if needs_programme(records.rule) else _REPLAYS
     found = np.empty((4, replays))
     for number in range(replays):
         if records.kept < 1.0:
-            pool.keep(rng.random(len(records.gain)) < records.kept)
+            pool = ranked.pool(rng.random(len(records.gain)) < records.kept)
         rows, entity = pool.draw(rng, cells, n_candidates)
         rule = replace(records.rule.take(rows), entity=entity)
         rule = possible(rule)
@@ -165,47 +166,71 @@ def cells_of(rule: Rule, n_rows: int) -> tuple[np.ndarray, int]:
     return cell, int(np.prod(shape))
 
 
-class _Pool:
-    """Held-out rows in the order of their gains, ready to be drawn from."""
+class _Ranked:
+    """Held-out rows in the order of their gains."""
 
     def __init__(self, records: Records) -> None:
         n = len(records.gain)
         rule = records.rule
-        self.k = rule.k
-        self.entities = rule.entity is not None
-        self._cell, self.n_cells = cells_of(rule, n)
+        self._k = rule.k
+        self._entities = rule.entity is not None
+        self._cell, self._n_cells = cells_of(rule, n)
         order = np.lexsort((np.arange(n), -records.gain))
         self._rank = np.empty(n, dtype=np.intp)
         self._rank[order] = np.arange(n)
-        if rule.entity is None:
-            self._unit, weight = np.arange(n), records.weight
-        else:
+        self._unit, self._weight = np.arange(n), records.weight
+        self._by_pair, self._pair = self._unit, self._unit
+        if rule.entity is not None:
             _, self._unit = np.unique(rule.entity, return_inverse=True)
-            weight = np.ones(int(self._unit.max()) + 1)
+            self._weight = np.ones(int(self._unit.max()) + 1)
             # Of an entity's rows in one cell only the best can be on the list.
-            pair = self._unit * self.n_cells + self._cell
+            pair = self._unit * self._n_cells + self._cell
             self._by_pair = np.lexsort((self._rank, pair))
             self._pair = pair[self._by_pair]
-        self._weight = weight
-        self.keep(None)
 
-    def keep(self, kept: np.ndarray | None) -> None:
-        """Let only some rows take part."""
-        if not self.entities:
-            rows = np.arange(len(self._rank))
-        else:
-            rows, pair = self._by_pair, self._pair
-            if kept is not None and kept.any():
-                inside = kept[rows]
-                rows, pair = rows[inside], pair[inside]
-            rows = rows[np.diff(pair, prepend=-1) != 0]
+    def pool(self, kept: np.ndarray | None = None) -> _Pool:
+        """Return those that take part: all, or of entities' rows those that are `kept`."""
+        rows, pair = self._by_pair, self._pair
+        if self._entities and kept is not None and kept.any():
+            inside = kept[rows]
+            rows, pair = rows[inside], pair[inside]
+        rows = rows[np.diff(pair, prepend=-1) != 0]
         rows = rows[np.argsort(self._rank[rows])]
-        self.rows, self.cell, self.unit = rows, self._cell[rows], self._unit[rows]
-        self._by_cell = np.argsort(self.cell, kind="stable")
-        self._start = np.searchsorted(self.cell[self._by_cell], np.arange(self.n_cells + 1))
-        self.share = np.zeros(len(self._weight))
-        self.share[self.unit] = self._weight[self.unit]
-        self.share /= self.share.sum()
+        cell, unit = self._cell[rows], self._unit[rows]
+        by_cell = np.argsort(cell, kind="stable")
+        start = np.searchsorted(cell[by_cell], np.arange(self._n_cells + 1))
+        share = np.zeros(len(self._weight))
+        share[unit] = self._weight[unit]
+        return _Pool(self._k, self._entities, rows, cell, unit, by_cell, start, share / share.sum())
+
+
+@dataclass(frozen=True)
+class _Pool:
+    """Rows ready to be drawn from, best first.
+
+    Attributes
+    ----------
+    k : int
+        Length of the list.
+    entities : bool
+        Whether several rows may be of one entity.
+    rows, cell, unit : ndarray of int
+        The rows, their cells of the groupings, and what is drawn with them: an entity, or
+        the row itself.
+    by_cell, start : ndarray of int
+        Their places in the order of the cells, and where each cell starts there.
+    share : ndarray
+        How often each unit is drawn.
+    """
+
+    k: int
+    entities: bool
+    rows: np.ndarray
+    cell: np.ndarray
+    unit: np.ndarray
+    by_cell: np.ndarray
+    start: np.ndarray
+    share: np.ndarray
 
     def draw(
         self, rng: np.random.Generator, cells: np.ndarray | None, n_candidates: int
@@ -221,17 +246,17 @@ class _Pool:
         else:
             count = np.zeros(len(share), dtype=np.int64)
             for c in np.flatnonzero(cells):
-                inside = self.unit[self._by_cell[self._start[c] : self._start[c + 1]]]
+                inside = self.unit[self.by_cell[self.start[c] : self.start[c + 1]]]
                 # A cell that the history does not know is like all of it.
                 inside = inside if len(inside) else np.arange(len(share))
                 mass = share[inside]
                 count[inside] += rng.multinomial(int(cells[c]), mass / mass.sum())
         copies = np.minimum(count, self.k)[self.unit]
         # A cell fills at most k places; twice as many are enough where entities lie in several.
-        sorted_copies = copies[self._by_cell]
+        sorted_copies = copies[self.by_cell]
         ahead = np.cumsum(sorted_copies) - sorted_copies
-        ahead -= np.append(ahead, 0)[self._start[self.cell[self._by_cell]]]
-        copies[self._by_cell] = np.clip(2 * self.k - ahead, 0, sorted_copies)
+        ahead -= np.append(ahead, 0)[self.start[self.cell[self.by_cell]]]
+        copies[self.by_cell] = np.clip(2 * self.k - ahead, 0, sorted_copies)
         rows = np.repeat(self.rows, copies)
         if not self.entities:
             return rows, None

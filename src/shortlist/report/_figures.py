@@ -84,7 +84,12 @@ def curve(shortlist: Shortlist) -> Curve:
         "hits": hits,
         "low": low,
         "high": high,
-        "baseline": _smooth(grid, along(forecast.baseline_hits)),
+        "baseline": _through(
+            grid,
+            _smooth(grid, along(forecast.baseline_hits)),
+            k,
+            shortlist.comparison.baseline.hits,
+        ),
         "random": grid * forecast.hits[-1] / n,
     }
     budgets = Scale(0.0, float(reach))

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._checks import ROUNDING, check_choice, check_number, check_rate, outside, round_up
 from .._fit import BinaryData, atomic, solve, validate_binary
-from ..certificate import Certificate, Check, Monitor, Proof
+from ..certificate import Check, Monitor, Proof
 from ..rows.operators import as_rows
 from ..rows.rounding import Reach
 from .anchored import ABOVE, OPTIMAL, LabelledRows, Plane, Programme
@@ -248,14 +248,10 @@ class AATP(LinearRival):
     ) -> None:
         self.tau = tau
         self.choice = choice
-        self.C = C
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.verbose = verbose
-        self.callback = callback
-        self.pos_label = pos_label
+        super().__init__(
+            C=C, solver=solver, tol=tol, max_iter=max_iter, time_limit=time_limit,
+            verbose=verbose, callback=callback, pos_label=pos_label,
+        )  # fmt: skip
 
     @atomic
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -286,12 +282,9 @@ class AATP(LinearRival):
         nearest = self.choice == "nearest_rank"
         problem = BoundaryProblem(labelled, weight, wanted, nearest)
         (plane, row), certificate, n_iter = solve(self, problem)
-        self.classes_ = data.classes
-        self._keep(plane.w, centre, plane.b)
+        self._keep(data.classes, plane.w, centre, plane.b, certificate, n_iter)
         self.boundary_ = int(used[row])
         self.n_tried_ = problem.tried
-        self.certificate_: Certificate = certificate
-        self.n_iter_ = n_iter
         if problem.tried < len(used):
             warnings.warn(
                 f"AATP tried {problem.tried} of {len(used)} rows as boundary; others may be "

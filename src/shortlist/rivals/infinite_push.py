@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 
-from .._checks import check_choice, check_number, outside
+from .._checks import check_choice, check_number
 from .._fit import atomic, solve, validate_binary
 from .._losses import HINGE
-from ..certificate import Certificate, Check, CollapsedWarning
+from ..certificate import Check
 from ..top.problem import TopProblem
 from ..top.top_mean import TopMean
 from .linear import LinearRival
@@ -119,14 +118,10 @@ class InfinitePush(LinearRival):
         pos_label: Any = None,
     ) -> None:
         self.regularization = regularization
-        self.C = C
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.verbose = verbose
-        self.callback = callback
-        self.pos_label = pos_label
+        super().__init__(
+            C=C, solver=solver, tol=tol, max_iter=max_iter, time_limit=time_limit,
+            verbose=verbose, callback=callback, pos_label=pos_label,
+        )  # fmt: skip
 
     @atomic
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -160,17 +155,9 @@ class InfinitePush(LinearRival):
             c = C * data.weight[data.positive]
             problem = SparsePush(data.X, data.positive, data.negative, c)
         solution, certificate, n_iter = solve(self, problem)
-        self.classes_ = data.classes
         above = solution.threshold + _ON_THRESHOLD * solution.score_scale
-        self._keep(solution.w, problem.centre, -above)
-        self.certificate_: Certificate = certificate
-        self.n_iter_ = n_iter
-        if certificate.status == "converged" and not solution.w.any():
-            warnings.warn(
-                "InfinitePush collapsed: the zero model is optimal within tol, every row has the "
-                "same score. One negative lies among the positives: use TopPush with a larger k, "
-                "or PatMat.",
-                CollapsedWarning,
-                stacklevel=outside(),
-            )
+        self._keep(data.classes, solution.w, problem.centre, -above, certificate, n_iter)
+        self._warn_if_collapsed(
+            "One negative lies among the positives: use TopPush with a larger k, or PatMat."
+        )
         return self

@@ -2,28 +2,74 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._checks import outside
 from .._fit import ROW_DTYPES
+from ..certificate import Certificate, Check, CollapsedWarning
 from ..rows.operators import as_rows
 
 
 class LinearRival(ClassifierMixin, BaseEstimator):
-    """A fitted linear model; a subclass learns ``coef_`` and calls :meth:`_keep`."""
+    """A linear model; a subclass documents the parameters, learns it and calls :meth:`_keep`."""
 
     coef_: np.ndarray
     classes_: np.ndarray
 
-    def _keep(self, w: np.ndarray, centre: np.ndarray | None, offset: float) -> None:
-        """Store weights, and the offset that is added to scores counted from `centre`."""
+    def __init__(
+        self,
+        *,
+        C: float,
+        solver: str,
+        tol: float,
+        max_iter: int | None,
+        time_limit: float | None,
+        verbose: int,
+        callback: Callable[[Check], object] | None,
+        pos_label: Any,
+    ) -> None:
+        self.C = C
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.verbose = verbose
+        self.callback = callback
+        self.pos_label = pos_label
+
+    def _keep(
+        self,
+        classes: np.ndarray,
+        w: np.ndarray,
+        centre: np.ndarray | None,
+        offset: float,
+        certificate: Certificate,
+        n_iter: int,
+    ) -> None:
+        """Store what was learned; `offset` is added to scores counted from `centre`."""
+        self.classes_ = classes
         self.coef_ = w[None, :]
-        self._centre, self._offset = centre, offset
+        self._centre_, self._offset_ = centre, offset
         origin = 0.0 if centre is None else float(centre @ w)
         self.intercept_ = np.array([offset - origin])
+        self.certificate_ = certificate
+        self.n_iter_ = n_iter
+
+    def _warn_if_collapsed(self, remedy: str) -> None:
+        """Say that the zero model is the optimum, where it is, and what to do."""
+        if self.certificate_.status == "converged" and not self.coef_.any():
+            warnings.warn(
+                f"{type(self).__name__} collapsed: the zero model is optimal within tol, every row "
+                f"has the same score. {remedy}",
+                CollapsedWarning,
+                stacklevel=outside(),
+            )
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Score of every row, less the threshold.
@@ -41,7 +87,7 @@ class LinearRival(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=ROW_DTYPES, reset=False)
         # From the centre, rows far from the origin keep their digits.
-        return as_rows(X, self._centre).scores(self.coef_[0]) + self._offset
+        return as_rows(X, self._centre_).scores(self.coef_[0]) + self._offset_
 
     def predict(self, X: Any) -> np.ndarray:
         """Label of every row: positive where the decision function is.

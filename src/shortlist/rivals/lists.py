@@ -6,6 +6,7 @@ from abc import abstractmethod
 
 import numpy as np
 
+from .._core import worst_labels
 from .metric import Metric, Violation, cut, highest, list_count, running
 
 
@@ -46,18 +47,6 @@ class PrecisionAtK(Metric):
         self.k = k
 
     def worst(self, positive: np.ndarray, negative: np.ndarray) -> Violation:
-        """Return a labelling of the largest violation at these scores.
-
-        Parameters
-        ----------
-        positive, negative : ndarray
-            Scores of the rows of either class.
-
-        Returns
-        -------
-        Violation
-            The labelling.
-        """
         m, n = len(positive), len(negative)
         k = list_count(self.k, m, n)
         most = min(k, m)
@@ -85,34 +74,10 @@ class PrecisionAtK(Metric):
         return float(k)
 
     def slope(self, n_positive: int, n_negative: int) -> float:
-        """Bound the sum of the absolute directions of any labelling.
-
-        Parameters
-        ----------
-        n_positive, n_negative : int
-            Rows of either class.
-
-        Returns
-        -------
-        float
-            The bound.
-        """
         k = list_count(self.k, n_positive, n_negative)
         return 2.0 * min(k, n_positive) / self._unit(k, n_positive)
 
     def threshold(self, positive: np.ndarray, negative: np.ndarray) -> float:
-        """Return the score above which k rows lie.
-
-        Parameters
-        ----------
-        positive, negative : ndarray
-            Scores of the training rows.
-
-        Returns
-        -------
-        float
-            The threshold.
-        """
         return cut(
             np.concatenate([positive, negative]), list_count(self.k, len(positive), len(negative))
         )
@@ -143,85 +108,32 @@ class RecallAtK(PrecisionAtK):
 class _LabelCounts(Metric):
     """A loss of the right and wrong positives of free labels.
 
-    With a right and b wrong ones, the loss is ``base - numerator / (b + offset)``: it grows
-    with b, by less and less. So for every a the best b is where the next wrong one, a lower
-    score, adds nothing any more: a bisection.
+    With a right and b wrong ones, the loss is ``1 - numerator / (b + offset)``: it grows with b,
+    by less and less.
     """
 
     shift_invariant = False
 
     @abstractmethod
-    def _terms(self, m: int, n: int) -> tuple[np.ndarray, ...]:
-        """Return base, numerator, offset and the least b for every a; the weight of a row."""
+    def _terms(self, m: int, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+        """Return numerator, offset and the least b for every a; the weight of a row."""
 
     def worst(self, positive: np.ndarray, negative: np.ndarray) -> Violation:
-        """Return a labelling of the largest violation at these scores.
-
-        Parameters
-        ----------
-        positive, negative : ndarray
-            Scores of the rows of either class.
-
-        Returns
-        -------
-        Violation
-            The labelling.
-        """
         m, n = len(positive), len(negative)
-        base, numerator, offset, low, weight = self._terms(m, n)
-        best, first = np.argsort(-positive, kind="stable"), np.argsort(-negative, kind="stable")
-        scores = float(weight) * negative[first]
-        low, high = low.copy(), np.full(m + 1, n)
-        least = low.copy()
-        while (low < high).any():
-            b = (low + high) // 2
-            # Where the loss has no denominator yet, any wrong positive is a whole loss.
-            with np.errstate(divide="ignore"):
-                gain = np.where(numerator > 0.0, numerator / ((b + offset) * (b + offset + 1)), 0.0)
-            more = (low < high) & (gain + scores[np.minimum(b, n - 1)] > 0.0)
-            low = np.where(more, b + 1, low)
-            high = np.where(more, high, np.where(low < high, b, high))
-        wrong = np.maximum(low, least)
-        gained = float(weight) * (running(positive[best]) - float(positive.sum()))
-        loss = _fraction(base, numerator, wrong + offset)
-        value = loss + gained + running(scores)[np.minimum(wrong, n)]
-        value[wrong > n] = -np.inf
-        a = int(np.argmax(value))
-        b = int(wrong[a])
+        numerator, offset, least, weight = self._terms(m, n)
+        best, first = highest(positive, m), highest(negative, n)
+        a, b = worst_labels(positive[best], negative[first], numerator, offset, least, weight)
         to_positive, to_negative = np.zeros(m), np.zeros(n)
-        to_positive[best[a:]] = -float(weight)
-        to_negative[first[:b]] = float(weight)
-        return Violation(float(loss[a]), to_positive, to_negative)
+        to_positive[best[a:]] = -weight
+        to_negative[first[:b]] = weight
+        loss = 1.0 - numerator[a] / (b + offset[a]) if a else 1.0
+        return Violation(float(loss), to_positive, to_negative)
 
     def slope(self, n_positive: int, n_negative: int) -> float:
-        """Bound the sum of the absolute directions of any labelling.
-
-        Parameters
-        ----------
-        n_positive, n_negative : int
-            Rows of either class.
-
-        Returns
-        -------
-        float
-            The bound.
-        """
-        return float(self._terms(n_positive, n_negative)[4]) * (n_positive + n_negative)
+        return self._terms(n_positive, n_negative)[3] * (n_positive + n_negative)
 
     def threshold(self, positive: np.ndarray, negative: np.ndarray) -> float:
-        """Return zero: the intercept is learned.
-
-        Parameters
-        ----------
-        positive, negative : ndarray
-            Scores of the training rows.
-
-        Returns
-        -------
-        float
-            The threshold.
-        """
-        return 0.0
+        return 0.0  # the intercept is learned
 
 
 class F1(_LabelCounts):
@@ -245,9 +157,9 @@ class F1(_LabelCounts):
     0.5
     """
 
-    def _terms(self, m: int, n: int) -> tuple[np.ndarray, ...]:
+    def _terms(self, m: int, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
         a = np.arange(m + 1.0)
-        return np.ones(m + 1), 2.0 * a, a + m, np.zeros(m + 1, dtype=np.intp), np.array(1.0 / m)
+        return 2.0 * a, a + m, np.zeros(m + 1, dtype=np.int64), 1.0 / m
 
 
 class LabelPrecision(_LabelCounts):
@@ -275,13 +187,7 @@ class LabelPrecision(_LabelCounts):
     def __init__(self, k: int | float = 0.05) -> None:
         self.k = k
 
-    def _terms(self, m: int, n: int) -> tuple[np.ndarray, ...]:
+    def _terms(self, m: int, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
         a = np.arange(m + 1.0)
-        least = np.maximum(1, list_count(self.k, m, n) - np.arange(m + 1))
-        return np.ones(m + 1), a, a, least, np.array(1.0 / (m + n))
-
-
-def _fraction(base: np.ndarray, numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
-    return base - np.divide(
-        numerator, denominator, out=np.zeros(len(base)), where=denominator > 0.0
-    )
+        least = np.maximum(1, list_count(self.k, m, n) - np.arange(m + 1, dtype=np.int64))
+        return a, a, least, 1.0 / (m + n)

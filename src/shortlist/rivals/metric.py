@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import _core
 from .._checks import top_count
 from ..rows.rounding import gamma
 
@@ -155,13 +156,9 @@ def list_count(k: Any, n_positive: int, n_negative: int) -> int:
 
 def highest(scores: np.ndarray, count: int) -> np.ndarray:
     """Return the positions of the highest scores, falling; ties go to the first."""
-    if count >= len(scores):
-        return np.argsort(-scores, kind="stable")
-    cut = np.partition(scores, len(scores) - count)[len(scores) - count]
-    above = np.flatnonzero(scores > cut)
-    level = np.flatnonzero(scores == cut)[: count - len(above)]
-    found = np.concatenate([above, level])
-    return found[np.argsort(-scores[found], kind="stable")]
+    found = np.empty(count, dtype=np.int64)
+    _core.highest(scores, found)
+    return found
 
 
 def running(values: np.ndarray) -> np.ndarray:

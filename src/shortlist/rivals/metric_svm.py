@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any, Self
 
-from .._checks import check_choice, check_number, outside
+from .._checks import check_choice, check_number
 from .._fit import atomic, solve, validate_binary
-from ..certificate import Certificate, Check, CollapsedWarning
+from ..certificate import Check
 from .linear import LinearRival
 from .lists import F1, PrecisionAtK, RecallAtK
 from .metric import Metric
@@ -142,14 +141,10 @@ class MetricSVM(LinearRival):
         self.k = k
         self.max_fpr = max_fpr
         self.min_fpr = min_fpr
-        self.C = C
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.verbose = verbose
-        self.callback = callback
-        self.pos_label = pos_label
+        super().__init__(
+            C=C, solver=solver, tol=tol, max_iter=max_iter, time_limit=time_limit,
+            verbose=verbose, callback=callback, pos_label=pos_label,
+        )  # fmt: skip
 
     @atomic
     def fit(self, X: Any, y: Any) -> Self:
@@ -176,18 +171,10 @@ class MetricSVM(LinearRival):
         w, offset = solution.w, -solution.threshold
         if problem.intercept:
             w, offset = w[:-1], offset + float(w[-1])
-        self.classes_ = data.classes
-        self._keep(w, problem.centre, offset)
-        self.certificate_: Certificate = certificate
-        self.n_iter_ = n_iter
-        if certificate.status == "converged" and not w.any():
-            warnings.warn(
-                f"{type(self).__name__} collapsed: the zero model is optimal within tol, every row "
-                "has the same score. Raise C, scale the features, or choose a metric that looks "
-                "at more rows.",
-                CollapsedWarning,
-                stacklevel=outside(),
-            )
+        self._keep(data.classes, w, problem.centre, offset, certificate, n_iter)
+        self._warn_if_collapsed(
+            "Raise C, scale the features, or choose a metric that looks at more rows."
+        )
         return self
 
     def _metric(self) -> Metric:

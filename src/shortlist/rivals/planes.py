@@ -2,23 +2,20 @@ r"""The quadratic programme over the kept planes of a cutting-plane method.
 
 .. math:: \max_{\mu \ge 0, \; \sum \mu = 1} \; \mu \cdot \ell - \frac c2 \| G^T \mu \|^2
 
-with one loss :math:`\ell_p` and one gradient :math:`G_p` per plane, the zero plane first. Planes
-with a share are *in use*; on them the optimum is a linear system. A step to it that would make
-a share negative ends there and drops the plane; the plane that the current shares violate most
-comes in. Every point on the way is feasible, so its value is a lower bound whatever the
-rounding. Reference: P. Wolfe, "Finding the nearest point in a polytope", Mathematical
-Programming 11, 1976.
+with one loss :math:`\ell_p` and one gradient :math:`G_p` per plane, the zero plane first. Shares
+stay as they are when a plane comes in, and the compiled loop moves them from there. Every point
+on its way is feasible, so its value is a lower bound whatever the rounding.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from .._core import plane_shares
+
 _FIRST_ROOM = 64
 # Planes that may come in at once; mostly one does, and a few leave.
 _PIVOTS = 100
-# Relative to the largest square: planes in use that depend on each other keep a system.
-_RIDGE = 1e-14
 # A plane without a share for so long is forgotten, when there are several such.
 _FORGET_AFTER, _FORGET_AT_ONCE = 50, 20
 
@@ -93,73 +90,8 @@ class Planes:
         It ends earlier where rounding allows no progress.
         """
         n = self.count
-        loss, product = self._loss[:n], self._product[:n, :n]
-        share = self.share
-        used: list[int] = np.flatnonzero(share).tolist()
-        # The shares are the best of the planes in use: all of these are at one level.
-        level = float((loss[used] - product[used] @ share).mean())
-        refused: list[int] = []
-        for _ in range(_PIVOTS):
-            violation = loss - product @ share - level
-            violation[used + refused] = -np.inf
-            new = int(np.argmax(violation))
-            if not violation[new] > tolerance:
-                break
-            used.append(new)
-            settled = self._settle(used, share, loss, product)
-            if settled is None:
-                # A plane that would leave at once: rounding brought it in.
-                refused.append(new)
-            else:
-                level = settled
-        self._idle[:n] = np.where(share > 0.0, 0, self._idle[:n] + 1)
-
-    def _settle(
-        self, used: list[int], share: np.ndarray, loss: np.ndarray, product: np.ndarray
-    ) -> float | None:
-        """Move to the optimum over the planes in use; return the level of the optimum.
-
-        The newest plane may leave at once, or make no system: then it is dropped, nothing
-        moves, and None is returned.
-        """
-        newest = used[-1]
-        while True:
-            q = len(used)
-            inner = product[np.ix_(used, used)]
-            # In units of the largest square, all equations are of one size.
-            unit = float(inner.diagonal().max()) or 1.0
-            system = np.zeros((q + 1, q + 1))
-            system[:q, :q] = inner / unit
-            system[np.arange(q), np.arange(q)] += _RIDGE
-            system[q, :q] = system[:q, q] = 1.0
-            right = np.append(loss[used] / unit, 1.0)
-            try:
-                found = np.linalg.solve(system, right)
-            except np.linalg.LinAlgError:
-                found = np.full(q + 1, np.nan)
-            wanted, level = found[:q], unit * float(found[q])
-            old = share[used]
-            if not np.isfinite(found).all():
-                return self._without(used, newest)
-            if (wanted >= 0.0).all():
-                share[used] = wanted / wanted.sum()
-                return level
-            step = wanted - old
-            falling = wanted < 0.0
-            reach = np.where(falling, old / np.where(falling, -step, 1.0), np.inf)
-            leaves = int(np.argmin(reach))
-            moved = np.maximum(old + reach[leaves] * step, 0.0)
-            moved[leaves] = 0.0
-            stuck = reach[leaves] == 0.0 and used[leaves] == newest
-            if stuck or not abs(moved.sum() - 1.0) < 0.5:
-                return self._without(used, newest)
-            share[used] = moved / moved.sum()
-            used.pop(leaves)
-
-    @staticmethod
-    def _without(used: list[int], newest: int) -> None:
-        if newest in used and len(used) > 1:
-            used.remove(newest)
+        plane_shares(self._product, self._loss[:n], self.share, tolerance, _PIVOTS)
+        self._idle[:n] = np.where(self.share > 0.0, 0, self._idle[:n] + 1)
 
     def forget(self) -> None:
         """Drop planes that have not been in use for long."""

@@ -62,18 +62,6 @@ class PartialAUC(Metric):
         return a, b
 
     def worst(self, positive: np.ndarray, negative: np.ndarray) -> Violation:
-        """Return a labelling of the largest violation at these scores.
-
-        Parameters
-        ----------
-        positive, negative : ndarray
-            Scores of the rows of either class.
-
-        Returns
-        -------
-        Violation
-            The labelling.
-        """
         m, n = len(positive), len(negative)
         a, b = self._ends(n)
         listed = highest(negative, b)
@@ -94,34 +82,10 @@ class PartialAUC(Metric):
         return Violation(loss, -unit * passed, to_negative)
 
     def slope(self, n_positive: int, n_negative: int) -> float:
-        """Bound the sum of the absolute directions of any labelling.
-
-        Parameters
-        ----------
-        n_positive, n_negative : int
-            Rows of either class.
-
-        Returns
-        -------
-        float
-            The bound.
-        """
         a, b = self._ends(n_negative)
         return 2.0 * b / (b - a)
 
     def threshold(self, positive: np.ndarray, negative: np.ndarray) -> float:
-        """Return the score above which the share `max_fpr` of the negatives lies.
-
-        Parameters
-        ----------
-        positive, negative : ndarray
-            Scores of the training rows.
-
-        Returns
-        -------
-        float
-            The threshold.
-        """
         return cut(negative, self._ends(len(negative))[1])
 
 
@@ -176,20 +140,8 @@ class AveragePrecision(Metric):
     """
 
     def worst(self, positive: np.ndarray, negative: np.ndarray) -> Violation:
-        """Return a labelling of the largest violation at these scores.
-
-        Parameters
-        ----------
-        positive, negative : ndarray
-            Scores of the rows of either class.
-
-        Returns
-        -------
-        Violation
-            The labelling.
-        """
         m, n = len(positive), len(negative)
-        best, first = np.argsort(-positive, kind="stable"), np.argsort(-negative, kind="stable")
+        best, first = highest(positive, m), highest(negative, n)
         place = np.empty(n, dtype=np.int64)
         worst_places(positive[best], negative[first], place)
         above = np.cumsum(np.bincount(place, minlength=m + 1)[:m])
@@ -201,35 +153,10 @@ class AveragePrecision(Metric):
         return Violation(float((above / (rank + above)).mean()), to_positive, to_negative)
 
     def slope(self, n_positive: int, n_negative: int) -> float:
-        """Bound the sum of the absolute directions of any labelling.
-
-        Parameters
-        ----------
-        n_positive, n_negative : int
-            Rows of either class.
-
-        Returns
-        -------
-        float
-            The bound.
-        """
         return 2.0
 
     def selection_error(self, n_positive: int, n_negative: int) -> float:
-        """Bound what rounding costs in the choice of a labelling, for scores of size one.
-
-        A place that is level but for rounding costs as much at every halving below it.
-
-        Parameters
-        ----------
-        n_positive, n_negative : int
-            Rows of either class.
-
-        Returns
-        -------
-        float
-            The bound.
-        """
+        # A place that is level but for rounding costs as much at every halving below it.
         halvings = math.log2(n_negative + 1.0) + 1.0
         harmonic = 64.0 * UNIT * n_negative / n_positive
         return 2.0 * halvings * (harmonic + gamma(8.0 * (n_positive + n_negative)))

@@ -13,7 +13,7 @@ from sklearn.utils.validation import validate_data
 
 from .._checks import check_number, check_rate
 from .._fit import ROW_DTYPES, atomic, check_sparse, solve, validate_binary
-from ..certificate import Certificate, Check, Monitor, Proof
+from ..certificate import Check, Monitor, Proof
 from ..rows.operators import Rows, as_rows
 from .aatp import labelled_rows
 from .anchored import OPTIMAL, LabelledRows, Plane, Programme
@@ -221,16 +221,12 @@ class TransductiveSVM(LinearRival):
         callback: Callable[[Check], object] | None = None,
         pos_label: Any = None,
     ) -> None:
-        self.C = C
+        super().__init__(
+            C=C, solver=solver, tol=tol, max_iter=max_iter, time_limit=time_limit,
+            verbose=verbose, callback=callback, pos_label=pos_label,
+        )  # fmt: skip
         self.candidate_C = candidate_C
         self.positive_share = positive_share
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.verbose = verbose
-        self.callback = callback
-        self.pos_label = pos_label
 
     @atomic
     def fit(self, X: Any, y: Any, candidates: Any = None, sample_weight: Any = None) -> Self:
@@ -271,11 +267,8 @@ class TransductiveSVM(LinearRival):
         mean = rows.combine(np.full(rows.n_rows, 1.0 / rows.n_rows))
         problem = CandidateProblem(labelled, rows, weight, 2.0 * share - 1.0, mean)
         plane, certificate, n_iter = solve(self, problem)
-        self.classes_ = data.classes
-        self._keep(plane.w, centre, plane.b)
+        self._keep(data.classes, plane.w, centre, plane.b, certificate, n_iter)
         self.labels_ = self.classes_[(plane.scores(rows) > 0.0).astype(np.intp)]
-        self.certificate_: Certificate = certificate
-        self.n_iter_ = n_iter
         return self
 
     def _pool(self, X: Any, candidates: Any) -> Any:

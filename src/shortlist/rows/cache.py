@@ -6,16 +6,22 @@ random sample is a prefix and a row computed for the sample is only extended lat
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
 from .. import _core
 from .kernels import KernelMatrix
+from .threads import every
 
 # Blocks of rows that are used once and forgotten.
 _ROWS = 1024
 _COLUMNS = 2048
+# Columns that one thread adds up at a time.
+_STRIP = 8192
+# Share of the memory that a copy of the training rows may take: blocks gain much by it.
+_COPY = 0.25
 
 
 class RowCache:
@@ -44,6 +50,8 @@ class RowCache:
         self.kernel = kernel
         self.order = order
         n = len(order)
+        self._copied = kernel.keep(order, int(_COPY * budget))
+        budget -= self._copied
         count = int(min(n, budget // (n * kernel.dtype.itemsize)))
         # Memory is touched, and so taken, only as rows arrive.
         self._rows = np.empty((count, n), dtype=kernel.dtype)
@@ -57,6 +65,7 @@ class RowCache:
             self._filled[:] = n
         self._borrowed = self._rows is whole
         self.computed = 0
+        self._lock = threading.Lock()
         self.most_rows = 0
         self.most_working = 0
 
@@ -68,6 +77,7 @@ class RowCache:
         if self._borrowed:
             return None
         self.kernel = kernel if kernel.dtype == self.kernel.dtype else kernel.widened()
+        self.kernel.keep(self.order, self._copied)
         return self
 
     def has_room(self, count: int) -> bool:
@@ -92,14 +102,22 @@ class RowCache:
         out = np.empty((len(rows), len(columns)), dtype=self.kernel.dtype)
         reach = int(columns.max()) + 1 if len(columns) else 0
         kept = self.holds(rows, reach)
-        have = np.flatnonzero(kept)
-        _core.gather(
-            self._rows, self._slot[rows[have]], columns, out, have, np.arange(len(columns))
-        )
-        lack = np.flatnonzero(~kept)
-        self.kernel.fill(self.order[rows[lack]], self.order[columns], out, lack)
-        self.computed += len(lack) * len(columns)
+        have, lack = np.flatnonzero(kept), np.flatnonzero(~kept)
+        slots, to = self._slot[rows[have]], np.arange(len(columns))
+
+        def strip(start: int) -> None:
+            part = slice(start, start + _ROWS)
+            _core.gather(self._rows, slots[part], columns, out, have[part], to)
+
+        every(strip, range(0, len(have), _ROWS))
+        if len(lack):
+            self.kernel.fill(self.order[rows[lack]], self.order[columns], out, lack)
+            self._count(len(lack) * len(columns))
         return out
+
+    def _count(self, entries: int) -> None:
+        with self._lock:
+            self.computed += entries
 
     def add_to(
         self,
@@ -124,19 +142,31 @@ class RowCache:
         self._extend(inside, length, tick)
         slots = np.ascontiguousarray(self._slot[inside], dtype=np.int64)
         for out, values in zip(outputs, coefficients, strict=True):
-            _core.add_rows(self._rows, slots, values[kept], out)
+            add_rows(self._rows, slots, values[kept], out)
         away = np.flatnonzero(~kept)
         for i in range(0, len(away), _ROWS):
             part = away[i : i + _ROWS]
-            every = np.arange(len(part))
-            for start in range(0, length, _COLUMNS):
-                tick()
-                columns = self.order[start : min(start + _COLUMNS, length)]
-                entries = np.empty((len(part), len(columns)), dtype=self.kernel.dtype)
-                self.kernel.fill(self.order[positions[part]], columns, entries, every)
-                for out, values in zip(outputs, coefficients, strict=True):
-                    _core.add_rows(entries, every, values[part], out[start : start + _COLUMNS])
-            self.computed += len(part) * length
+            self._add_computed(outputs, positions[part], [v[part] for v in coefficients], tick)
+
+    def _add_computed(
+        self,
+        outputs: list[np.ndarray],
+        positions: np.ndarray,
+        coefficients: list[np.ndarray],
+        tick: Callable[[], None],
+    ) -> None:
+        """Add rows that are not kept."""
+        length, slots = len(outputs[0]), np.arange(len(positions))
+
+        def tile(start: int) -> None:
+            columns = self.order[start : min(start + _COLUMNS, length)]
+            entries = np.empty((len(positions), len(columns)), dtype=self.kernel.dtype)
+            self.kernel.fill(self.order[positions], columns, entries, slots)
+            for out, values in zip(outputs, coefficients, strict=True):
+                _core.add_rows(entries, slots, values, out[start : start + len(columns)])
+
+        every(tile, _ticking(range(0, length, _COLUMNS), tick))
+        self._count(len(positions) * length)
 
     def _extend(self, positions: np.ndarray, length: int, tick: Callable[[], None]) -> None:
         """Compute the columns up to `length` that these kept rows lack."""
@@ -152,4 +182,21 @@ class RowCache:
                 slots = self._slot[group]
                 self.kernel.fill(self.order[group], columns, self._rows, slots, int(done))
                 self._filled[group] = length
-                self.computed += len(group) * len(columns)
+                self._count(len(group) * len(columns))
+
+
+def add_rows(
+    rows: np.ndarray, slots: np.ndarray, coefficients: np.ndarray, out: np.ndarray
+) -> None:
+    """Add the rows `slots` times their coefficients to `out`, some columns a thread."""
+
+    def strip(start: int) -> None:
+        _core.add_rows(rows, slots, coefficients, out[start : start + _STRIP], start)
+
+    every(strip, range(0, len(out), _STRIP))
+
+
+def _ticking(items: Iterable[int], tick: Callable[[], None]) -> Iterator[int]:
+    for item in items:
+        tick()
+        yield item

@@ -12,7 +12,8 @@ from scipy import sparse
 
 from .. import _core
 from .._checks import check_number
-from .formulas import KINDS, GaussianEntries, NamedKernel
+from .formulas import KINDS, NamedKernel
+from .gaussian import FEW_COLUMNS, GaussianEntries
 from .rounding import UNIT, UNIT32
 from .weighted import CountedRows
 
@@ -92,7 +93,7 @@ def _gamma(gamma: str | float, counted: CountedRows) -> float:
 
 
 class KernelMatrix:
-    """Blocks of the kernel matrix of the training rows, computed when asked for.
+    r"""Blocks of the kernel matrix of the training rows, computed when asked for.
 
     Parameters
     ----------
@@ -102,6 +103,9 @@ class KernelMatrix:
         Kernel of two row matrices; None means that `X` is the kernel matrix.
     wide : bool
         Compute float32 rows in float64, too.
+    narrow : bool
+        Compute float64 rows in float32, too, where the kernel has fast blocks for it and
+        its rounding allows it.
 
     Attributes
     ----------
@@ -109,34 +113,64 @@ class KernelMatrix:
         Number of rows, and of columns.
     dtype : dtype
         Precision of the entries.
+    scores_narrow : bool
+        Whether new rows like these will be scored in float32.
+    relative : bool
+        Whether an entry is off by a share of itself at most: with the r of :meth:`bounds`,
+        by :math:`\rho (1 + \rho)` times the computed one, :math:`\rho = r_i + r_j`.
     precomputed : bool
         Whether `X` is the matrix.
     function : callable or None
         The kernel, as given.
     """
 
-    def __init__(self, X: Any, function: KernelFunction | None, *, wide: bool = False) -> None:
+    def __init__(
+        self,
+        X: Any,
+        function: KernelFunction | None,
+        *,
+        wide: bool = False,
+        narrow: bool = False,
+    ) -> None:
         self._given = (X, function)
         self.function = function
         if wide and function is None:
             X = X.astype(np.float64, copy=False)
         self._X, self._function = X, function
-        if sparse.issparse(X) and isinstance(function, NamedKernel) and function.moves:
+        self._gaussian: GaussianEntries | None = None
+        self._wide_gaussian: GaussianEntries | None = None
+        gaussian = _with_blocks(X, function)
+        if gaussian is not None:
+            self._wide_gaussian = wide_blocks = _blocks(X, gaussian, np.float64)
+        elif sparse.issparse(X) and isinstance(function, NamedKernel) and function.moves:
             # Once for all: columns without zeros keep the rows as sparse as they are.
             self._X = function.centred(X.astype(np.float64))
             self._function = replace(function, centre=None)
         self.n_rows = X.shape[0]
         self.precomputed = function is None
         self._wide = wide
-        self._gaussian = None if wide else _gaussian(X, function)
         one = slice(0, 1)
         # What the kernel returns, not what it is given, decides: a callable may widen.
-        narrow = np.asarray(self._raw(one, one)).dtype == np.float32 and not wide
-        self.dtype = np.dtype(np.float32 if narrow else np.float64)
+        self.scores_narrow = np.asarray(self._raw(one, one)).dtype == np.float32 and not wide
+        if gaussian is not None:
+            blocks = wide_blocks
+            if not wide and (self.scores_narrow or (narrow and gaussian.narrow)):
+                blocks = _blocks(X, gaussian, np.float32)
+            self._gaussian, self.dtype = blocks, blocks.dtype
+        else:
+            self.dtype = np.dtype(np.float32 if self.scores_narrow else np.float64)
+        self.relative = self._gaussian is not None
 
     def widened(self) -> KernelMatrix:
         """Return the same matrix with float64 entries, computed in float64."""
         return KernelMatrix(*self._given, wide=True)
+
+    def keep(self, order: np.ndarray, most: int) -> int:
+        """Keep a copy of the rows along `order` that makes blocks faster; return its bytes.
+
+        At most `most` bytes. Only blocks of these rows may then be filled.
+        """
+        return 0 if self._gaussian is None else self._gaussian.keep(order, most)
 
     def bounds(self, wide: bool = True) -> tuple[np.ndarray, np.ndarray] | None:
         """Return q and r: entries are at most ``q_i q_j``, off by ``q_i r_j + r_i q_j``.
@@ -179,6 +213,8 @@ class KernelMatrix:
 
     def entries(self, rows: np.ndarray | slice, columns: np.ndarray | slice) -> np.ndarray:
         """Return the entries of these rows and columns, as ``dtype``."""
+        if self._gaussian is not None:
+            return self._blocks(self._gaussian, rows, columns)
         return _finite(np.asarray(self._raw(rows, columns)).astype(self.dtype, copy=False))
 
     def fill(
@@ -201,8 +237,21 @@ class KernelMatrix:
 
     def wide_entries(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Return the entries of these rows and columns, computed in float64."""
+        if self._wide_gaussian is not None:
+            return self._blocks(self._wide_gaussian, rows, columns)
         wide = self.dtype == np.float32
         return _finite(np.asarray(self._raw(rows, columns, wide), dtype=np.float64))
+
+    def _blocks(
+        self, entries: GaussianEntries, rows: np.ndarray | slice, columns: np.ndarray | slice
+    ) -> np.ndarray:
+        rows, columns = (
+            np.arange(self.n_rows)[part] if isinstance(part, slice) else part
+            for part in (rows, columns)
+        )
+        out = np.empty((len(rows), len(columns)), dtype=entries.dtype)
+        entries.fill(rows, columns, out, np.arange(len(rows)), 0)
+        return out
 
     def diagonal(self, step: int = 256) -> np.ndarray:
         """Return the diagonal, in float64."""
@@ -224,10 +273,12 @@ def _finite(entries: np.ndarray) -> np.ndarray:
     return entries
 
 
-def _gaussian(X: Any, function: KernelFunction | None) -> GaussianEntries | None:
-    """Blocks that keep what the whole matrix shares, where the kernel and rows allow it."""
-    if not isinstance(function, NamedKernel) or function.name != "rbf" or not function.narrow:
+def _with_blocks(X: Any, function: KernelFunction | None) -> NamedKernel | None:
+    """Return the kernel if matrix products of these rows give its blocks, None otherwise."""
+    if not isinstance(function, NamedKernel) or function.name != "rbf" or function.direct:
         return None
-    if sparse.issparse(X) or X.dtype != np.float32 or not X.flags.c_contiguous:
-        return None
-    return GaussianEntries(X, X, **function.parameters, centre=function.centre)
+    return function if not sparse.issparse(X) or X.shape[1] <= FEW_COLUMNS else None
+
+
+def _blocks(X: Any, kernel: NamedKernel, dtype: Any) -> GaussianEntries:
+    return GaussianEntries(X, X, **kernel.parameters, centre=kernel.centre, dtype=dtype)

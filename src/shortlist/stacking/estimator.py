@@ -25,10 +25,11 @@ from .._checks import (
     check_number,
     check_two_classes,
     check_weight,
+    label_index,
+    plain_positive,
     positive_index,
 )
-from .._positive import plain_positive
-from .._scores import label_index, take_rows
+from .._scores import take_rows
 from .heads import HEADS, Head, fit_head, member_scores
 
 Split = tuple[np.ndarray, np.ndarray]

@@ -23,9 +23,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .. import _core
 from ..certificate import Monitor, Proof
+from ..rows.cache import add_rows
 from ..rows.kernels import KernelMatrix
+from ..rows.threads import team
 from .kernel_problem import DualPoint, Evaluation, KernelTopProblem, Layout, alpha_bound, evaluate
 from .kernel_proof import KernelProver, Proved
 from .working_set import PairState, Working, pair_steps
@@ -43,7 +44,7 @@ def coordinate(problem: KernelTopProblem, monitor: Monitor) -> None:
     monitor : Monitor
         Tolerance, limits, the record of the fit and its proofs. One iteration is one step.
     """
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"), team():
         _Walk(problem, monitor).run()
     if problem.indefinite and monitor.status == "stalled":
         monitor.status = "local"
@@ -77,7 +78,7 @@ class WholeRows:
     ) -> None:
         """Add the rows at `positions`, times each set of coefficients, to each output."""
         for out, values in zip(outputs, coefficients, strict=True):
-            _core.add_rows(self.gram, positions, values, out)
+            add_rows(self.gram, positions, values, out)
 
 
 class _Walk:

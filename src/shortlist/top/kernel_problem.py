@@ -169,7 +169,7 @@ class KernelSolution:
             return cls(np.zeros(n), np.zeros(n), t, primal, 0.0, point, top)
         c = point.coefficients(problem, n)
         scale = float(np.abs(scores[problem.ranked]).max())
-        if problem.kernel.dtype == np.float32:
+        if problem.kernel.scores_narrow:
             scale *= 1e5
         return cls(c, scores, t, primal, scale, point, top)
 

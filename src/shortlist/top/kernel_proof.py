@@ -9,7 +9,9 @@ bound of its errors, that they cannot.
 With :math:`|k_{ij}| \le q_i q_j` and entries off by :math:`q_i r_j + r_i q_j` at most
 (:meth:`~shortlist.rows.kernels.KernelMatrix.bounds`), the score of row i is off by at most
 :math:`q_i \sum_j |c_j| (r_j + \gamma q_j) + r_i \sum_j |c_j| q_j`, where :math:`\gamma`
-bounds the rounding of a sum.
+bounds the rounding of a sum. Blocks of the Gaussian kernel are off by a share
+:math:`\rho = r_i + r_j` of every entry, or little more: then by
+:math:`\rho (1 + \rho) \sum_j |c_j| k_{ij}`, which is less.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ import numpy as np
 from ..certificate import Proof
 from ..rows.kernels import KernelMatrix
 from ..rows.rounding import UNIT, gamma
+from ..rows.threads import each
 from .kernel_problem import (
     DualPoint,
     Evaluation,
@@ -183,11 +186,19 @@ class KernelProver:
         if bounds is None:
             error = np.full(len(c), np.inf)
         else:
+            relative = narrow and self.cache.kernel.relative
+            size = np.zeros(len(c))
             for start in range(0, len(support), _GROUP):
                 part, some = support[start : start + _GROUP], np.zeros(len(c))
-                self.cache.add_to([some], part, [c[part]])
+                outputs, values = [some], [c[part]]
+                if relative:
+                    outputs.append(size)
+                    values.append(np.abs(c[part]))
+                self.cache.add_to(outputs, part, values)
                 scores += some
             error = self._error(bounds, c, _GROUP)
+            if relative:
+                np.minimum(error, self._relative_error(bounds, c, size), out=error)
         if narrow:
             exact = self._known(wide=True)
             assert exact is not None
@@ -211,6 +222,19 @@ class KernelProver:
         m = int(np.count_nonzero(c))
         rounding = UNIT * (min(m, group) + m / group + 4.0)
         return q * float(size @ (r + rounding * q)) + r * float(size @ q)
+
+    @staticmethod
+    def _relative_error(
+        bounds: tuple[np.ndarray, np.ndarray], c: np.ndarray, size: np.ndarray
+    ) -> np.ndarray:
+        """Errors where an entry is off by a share of itself; `size` are the scores of ``|c|``."""
+        _, r = bounds
+        support = np.flatnonzero(c)
+        share = r + float(r[support].max())
+        rounding = 2.0 * UNIT * (len(support) + 4.0)
+        # Entries below the smallest normal number are off by all of it.
+        least = float(np.finfo(np.float32).tiny) * float(np.abs(c).sum())
+        return size * (share * (1.0 + share) * (1.0 + rounding) + rounding) + 2.0 * least
 
     def _may_count(self, scores: np.ndarray, error: np.ndarray) -> np.ndarray:
         """Rows that may have a loss or count for the threshold, given the errors."""
@@ -328,13 +352,20 @@ def wide_scores(
     """
     out = np.zeros(len(rows))
     mirrored = rows is support
-    for i in range(0, len(rows), _STEP):
-        part = slice(i, i + _STEP)
-        last = i + 1 if mirrored else len(support)
-        for j in range(0, last, _STEP):
-            other = slice(j, j + _STEP)
-            entries = kernel.wide_entries(order[rows[part]], order[support[other]])
-            out[part] += entries @ c[other]
-            if mirrored and j < i:
-                out[other] += c[part] @ entries
+    tiles = [
+        (slice(i, i + _STEP), slice(j, j + _STEP), mirrored and j < i)
+        for i in range(0, len(rows), _STEP)
+        for j in range(0, i + 1 if mirrored else len(support), _STEP)
+    ]
+
+    def products(tile: tuple[slice, slice, bool]) -> tuple[np.ndarray, np.ndarray | None]:
+        part, other, both = tile
+        entries = kernel.wide_entries(order[rows[part]], order[support[other]])
+        return entries @ c[other], c[part] @ entries if both else None
+
+    # Added up in one order, whichever thread was first.
+    for (part, other, _), (there, back) in zip(tiles, each(products, tiles), strict=True):
+        out[part] += there
+        if back is not None:
+            out[other] += back
     return out

@@ -316,9 +316,6 @@ class RankedSide(ABC):
         self.known: np.ndarray | None = None  # shares of an earlier fit
         self.pairs: Pairs = {}
         self.q = 0.0
-        self._weigh()
-
-    def _weigh(self) -> None:
         self.even = self.weight / float(self.weight.sum())
 
     @property
@@ -350,7 +347,7 @@ class RankedSide(ABC):
         self.rows = self.rows.stack(new.rows)
         if self.known is not None:
             self.known = np.concatenate([self.known, np.zeros(len(new.scores))])
-        self._weigh()
+        self.even = self.weight / float(self.weight.sum())
         return self.even[-len(new.scores) :]
 
     def _grow(self, name: str, a: np.ndarray, b: np.ndarray) -> None:

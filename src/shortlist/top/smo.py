@@ -30,6 +30,7 @@ import numpy as np
 from ..certificate import Monitor, Proof
 from ..rows.cache import RowCache
 from ..rows.kernels import KernelMatrix
+from ..rows.threads import team
 from .kernel_problem import DualPoint, KernelTopProblem, Layout
 from .kernel_proof import KernelProver, Proved
 from .level import Best, Level, Progress
@@ -70,7 +71,7 @@ def smo(problem: KernelTopProblem, monitor: Monitor) -> None:
         step.
     """
     # Sums beyond float64 are no model; a kernel that is not positive leads to them.
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"), team():
         rounds = _Rounds(problem, monitor)
         try:
             rounds.run()

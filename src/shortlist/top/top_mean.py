@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from .._checks import top_count
+from .._checks import check_choice, top_count
 from ..rows.rounding import gamma
 from .sides import (
     Goals,
@@ -50,11 +50,16 @@ class HighestRows(Rule):
 
     k: int | float
 
-    def threshold(self, positive_weight: float, negative_weight: float) -> TopMean:
+    @classmethod
+    def of(cls, estimator: Any) -> HighestRows:
+        """Return what `k` and `rows` stand for."""
+        check_choice("rows", estimator.rows, ("negatives", "all"))
+        return cls(estimator.rows == "all", estimator.k)
+
+    def threshold(self, weight: float) -> TopMean:
         """Return the mean of the highest."""
         what = "rows" if self.everything else "negatives"
-        total = self._total(positive_weight, negative_weight)
-        return TopMean(top_count(self.k, np.array([total]), what))
+        return TopMean(top_count(self.k, np.array([weight]), what))
 
     def cutoffs(
         self, solution: Solution | KernelSolution, scores: RankedScores | None, threshold: Any
@@ -88,7 +93,6 @@ class TopMean(Threshold):
 
     k: float
     shift: ClassVar[float] = 0.0
-    price: ClassVar[float] = 0.0
     moment: ClassVar[str] = "weight"
 
     @property
@@ -228,30 +232,25 @@ class TopMeanSide(RankedSide):
         self._k = k
         super().__init__(working)
 
-    def _weigh(self) -> None:
-        super()._weigh()
-        self._cap = self.weight / self._k
-        self._mean = self.rows.combine(self.even)
-
     @property
     def cap(self) -> np.ndarray:
-        return self._cap
+        return self.weight / self._k
 
     def feasible(
         self, beta: np.ndarray, model: np.ndarray, total: float
     ) -> tuple[np.ndarray, np.ndarray]:
         # Pull the shares towards the weights' own, which respect every cap.
-        cap, even, shares = self._cap, self.even, beta / total
+        cap, even, shares = self.cap, self.even, beta / total
         over = shares > cap
         if not over.any():
             return beta, model
         keep = max(0.0, float(((cap - even)[over] / (shares - even)[over]).min()))
-        centre = total * self._mean
+        centre = total * self.rows.combine(even)
         return total * (even + keep * (shares - even)), centre + keep * (model - centre)
 
     def start(self, t: float, total: float, slack: Callable[[], float]) -> None:
         self.q = t
-        beta, most = total * self.even, total * self._cap
+        beta, most = total * self.even, total * self.cap
         zeta = np.maximum(self.scores - t, 0.0) + slack()
         self.pairs = {
             "beta_z": Pair(beta, t + zeta - self.scores, self.even),
@@ -259,7 +258,7 @@ class TopMeanSide(RankedSide):
         }
 
     def centre(self, t: float, total: float, mu: float) -> float:
-        s, target, most = self.scores, mu * self.even, total * self._cap
+        s, target, most = self.scores, mu * self.even, total * self.cap
         # Here every multiplier is close enough to its cap, there to zero.
         low = float(s.min()) - mu / (float(most.sum()) - total)
         self.q = crossing(
@@ -270,7 +269,7 @@ class TopMeanSide(RankedSide):
         beta, eta = boxed_or_recalled(self, most, total, mu)
         self.pairs["beta_z"] = self.pairs["beta_z"].centred(beta, mu)
         self.pairs["eta_zeta"] = self.pairs["eta_zeta"].centred(eta, mu)
-        return self.q + float(self._cap @ self.pairs["eta_zeta"].b)
+        return self.q + float(self.cap @ self.pairs["eta_zeta"].b)
 
     def extend(self, new: RankedRows, total: float, mu: float) -> None:
         cap, excess = new.weight / self._k, self._excess(new)
@@ -283,7 +282,7 @@ class TopMeanSide(RankedSide):
         self._grow("beta_z", beta, z)
 
     def linearise(self, t: float, total: float) -> RankedEquations:
-        bz, ez, cap = self.pairs["beta_z"], self.pairs["eta_zeta"], self._cap
+        bz, ez, cap = self.pairs["beta_z"], self.pairs["eta_zeta"], self.cap
         D = 1.0 / (bz.b / bz.a + ez.b / ez.a)
         h = ez.b * cap / ez.a
         Dh = D * h
@@ -305,7 +304,7 @@ class TopMeanSide(RankedSide):
 
     def right(self, part: RankedEquations, rest: Rest, sums: Sums, goal: Goals) -> np.ndarray:
         own: _Caps = part.own
-        moved_t = float(self._cap @ rest.shift) + own.threshold_residual
+        moved_t = float(self.cap @ rest.shift) + own.threshold_residual
         return np.array(
             [
                 sums.target - sums.moved_alpha - sums.alpha,
@@ -320,7 +319,7 @@ class TopMeanSide(RankedSide):
         dt, dq, dS = (float(change) for change in border)
         ez, own = self.pairs["eta_zeta"], part.own
         d_beta = part.D * (ds - dq + own.h * dS + rest.f)
-        d_eta = self._cap * dS - d_beta + own.residual
+        d_eta = self.cap * dS - d_beta + own.residual
         d_zeta = (goal["eta_zeta"] - ez.b * d_eta) / ez.a
         pairs = {
             "beta_z": PairStep(d_beta, dq + d_zeta - ds + part.residual),

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import _core
-from ..rows.cache import RowCache
+from ..rows.cache import RowCache, add_rows
+from ..rows.threads import every
 from .kernel_problem import DualPoint, KernelTopProblem, alpha_bound
 from .problem import TopTerms
 
@@ -149,11 +150,16 @@ def square(cache: RowCache, rows: np.ndarray, length: int) -> np.ndarray:
     if held.all():
         return cache.entries(rows, rows)
     out = np.empty((len(rows), len(rows)), dtype=cache.kernel.dtype)
-    lack = np.flatnonzero(~held)
-    for some, columns in ((np.flatnonzero(held), np.arange(len(rows))), (lack, lack)):
-        for start in range(0, len(some), _PART):
-            part = some[start : start + _PART]
-            _core.mirror(cache.entries(rows[part], rows[columns]), out, part, columns)
+    order, n_held = np.argsort(~held, kind="stable"), int(held.sum())
+
+    def strip(ends: tuple[int, int]) -> None:
+        # Of rows that are held all entries are there; of the others half is computed.
+        part, columns = order[slice(*ends)], order[ends[0] :]
+        _core.mirror(cache.entries(rows[part], rows[columns]), out, part, columns)
+
+    ends = [(i, min(i + _PART, n_held)) for i in range(0, n_held, _PART)]
+    ends += [(i, min(i + _PART, len(rows))) for i in range(n_held, len(rows), _PART)]
+    every(strip, ends)
     return out
 
 
@@ -329,10 +335,10 @@ def place(terms: TopTerms, work: Working, guess: DualPoint) -> tuple[np.ndarray,
     """Put a guess at the best place of its ray; return its scores and those of beta."""
     n = len(work.positions)
     a, b = work.spread(guess.alpha[work.alpha], guess.beta[work.beta])
-    f, f_beta, every = np.zeros(n), np.zeros(n), np.arange(n)
-    _core.add_rows(work.gram, every, a - b, f)
+    f, f_beta, rows = np.zeros(n), np.zeros(n), np.arange(n)
+    add_rows(work.gram, rows, a - b, f)
     if terms.threshold.form(terms.ranked_weight) in ("tied", "priced"):
-        _core.add_rows(work.gram, every, b, f_beta)
+        add_rows(work.gram, rows, b, f_beta)
     penalty = terms.threshold.penalty(guess.beta, terms.ranked_weight)
     squared_norm = max(float((a - b) @ f), 0.0)
     scale = terms.dual_along_ray(guess.alpha, squared_norm, penalty).scale

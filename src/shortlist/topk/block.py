@@ -127,7 +127,7 @@ def ascend(
         The best model seen.
     """
     scores = problem.scores
-    scores.restart(problem.n_classes)
+    scores.restart()
     monitor.accept(problem.zero_proof())
     best = Best(problem.value_at_zero, problem.zero_proof().solution)
     scale, visits, checked, reach, idle = 1.0, 0, 0, _FIRST_REACH, 0

@@ -86,7 +86,7 @@ class Scores(Protocol):
     def product(self, A: sparse.csr_array) -> np.ndarray:
         """Return ``K @ A``."""
 
-    def restart(self, n_classes: int) -> None:
+    def restart(self) -> None:
         """Start from the zero model."""
 
     def renew(self, A: sparse.csr_array) -> None:
@@ -155,15 +155,17 @@ class LinearScores:
         self.seconds = 0.0
         self.proof_sweeps = 1.5 if self._sparse else 0.6
         self._slice = _FIRST_SLICE
-        self.restart(n_classes)
-
-    def restart(self, n_classes: int) -> None:
         self.W = np.zeros((self.width, n_classes))
         self._sum = np.zeros_like(self.W)
         self._count = 0
 
+    def restart(self) -> None:
+        self.W = np.zeros_like(self.W)  # others may still hold the last one
+        self._sum = np.zeros_like(self.W)
+        self._count = 0
+
     def renew(self, A: sparse.csr_array) -> None:
-        self.restart(A.shape[1])
+        self.restart()
         self.W[:] = self.model(A)
 
     def squares(self) -> np.ndarray:
@@ -314,10 +316,10 @@ class KernelScores:
         self._cache: dict[int, np.ndarray] = {}
         self._squares = kernel.diagonal() + self._offset
         self.seconds, self._swept = 0.0, False
-        self.restart(n_classes)
-
-    def restart(self, n_classes: int) -> None:
         self._z = np.zeros((n_classes, self.n_rows))
+
+    def restart(self) -> None:
+        self._z = np.zeros_like(self._z)
 
     def renew(self, A: sparse.csr_array) -> None:
         self._z = np.ascontiguousarray(self.product(A).T)

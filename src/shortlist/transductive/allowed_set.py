@@ -50,6 +50,7 @@ class AllowedSet:
         self.allowed = np.ones(problem.n_candidates, dtype=bool)
         self._qp = problem.active_set()
         self._stop = stop
+        self._saved = self.allowed.copy()
         self._max_pivots = 10_000 + _PIVOTS_PER_ROW * (problem.n_training + problem.n_candidates)
         self.optimise()
         self.relaxed_bound = problem.lower_bound(self._qp.multipliers()[: problem.n_training])

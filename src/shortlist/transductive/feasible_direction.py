@@ -113,13 +113,13 @@ class _Descent:
     def __init__(self, problem: BudgetedSVM, start: Solution) -> None:
         self.problem = problem
         self._n_features = problem.rows.n_features
-        self._move_to(np.append(start.w, start.b))
+        self.at = self._point(np.append(start.w, start.b))
 
     def _scores(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return self.problem.split_scores(v[:-1], float(v[-1]))
 
-    def _move_to(self, v: np.ndarray) -> None:
-        self.at = _Point(v, *self._scores(v))
+    def _point(self, v: np.ndarray) -> _Point:
+        return _Point(v, *self._scores(v))
 
     def solution(self) -> Solution:
         """Return the current model, lowered by what the boundary's tolerance let pass."""
@@ -153,7 +153,7 @@ class _Descent:
         length = self._line_search(direction, at.candidates < -width)
         if length == 0.0:
             return False
-        self._move_to(at.v + length * direction)
+        self.at = self._point(at.v + length * direction)
         return True
 
     def _project(

@@ -222,7 +222,8 @@ def _reasons(job: Job) -> Reasons:
             if usual[place] is not None:
                 usual[place] = as_dates(np.array([usual[place]]))[0]
         elif cells[place].dtype == object:
-            cells[place] = np.where(cells[place] == ABSENT, None, cells[place])
+            cells[place] = cells[place].copy()
+            cells[place][cells[place] == ABSENT] = None
             usual[place] = None if usual[place] == ABSENT else usual[place]
     return replace(found, cells=cells, usual=usual)
 

@@ -74,9 +74,11 @@ class RankSVM(BaseEstimator):
         and may run in circles; :meth:`decision_pairs` has them. It takes several matrices
         of the training rows squared, and where the origin lies matters: centre the
         columns first.
-    solver : {"auto", "newton", "fw"}, default="auto"
-        ``"newton"``: Newton steps with implicit pairs, both losses. ``"fw"``: the
-        published conditional gradient, hinge only, slow, as a reference.
+    solver : {"auto", "newton", "interior_point", "fw"}, default="auto"
+        ``"newton"``: Newton steps with implicit pairs, both losses. ``"interior_point"``: a
+        variable for every pair, for kernels with the hinge up to 2,500 rows; "auto" takes
+        it where C is large. ``"fw"``: the published conditional gradient, hinge only,
+        slow, as a reference.
     tol : float, default=1e-4
         Relative duality gap at which the fit stops.
     max_iter : int or None, default=None
@@ -269,7 +271,7 @@ class RankSVM(BaseEstimator):
         scores = U @ (space.matrix @ (weight / weight.sum()))
         self.dual_coef_ = scores[None, support]
         if self._linear:
-            self._centre: np.ndarray | None = None
+            self._centre_: np.ndarray | None = None
             self.coef_ = as_rows(X).combine(scores)[None, :]
 
     def _solve(self, problem: Pairs) -> Point:
@@ -325,7 +327,7 @@ class RankSVM(BaseEstimator):
     def _space(self, X: Any, used: np.ndarray, weight: np.ndarray) -> Space:
         if self._linear:
             space = LinearSpace.of(X)
-            self._centre = space.centre
+            self._centre_ = space.centre
             return space
         return KernelSpace(self._kernel_matrix(X, used, weight), self.cache_size)
 
@@ -337,7 +339,7 @@ class RankSVM(BaseEstimator):
                 )
             return KernelMatrix(X[:, used], None)
         # In float64 the matrix is symmetric and positive to rounding, as the dual assumes.
-        self._kernel_function = kernel_function(
+        self._kernel_ = kernel_function(
             self.kernel,
             X,
             gamma=self.gamma,
@@ -346,7 +348,7 @@ class RankSVM(BaseEstimator):
             weight=weight,
         )
         wide = X.astype(np.float64, copy=False)
-        return KernelMatrix(wide, self._kernel_function)
+        return KernelMatrix(wide, self._kernel_)
 
     def _warn_collapsed(self) -> None:
         warnings.warn(
@@ -374,7 +376,7 @@ class RankSVM(BaseEstimator):
         check_is_fitted(self)
         X = self._rows_to_score(X)
         if "coef_" in vars(self):
-            return as_rows(X, self._centre).scores(self.coef_[0])
+            return as_rows(X, self._centre_).scores(self.coef_[0])
         step = max(1, (1 << 23) // max(1, len(self.support_)))
         out = np.zeros(X.shape[0])
         for start in range(0, X.shape[0], step):
@@ -431,7 +433,7 @@ class RankSVM(BaseEstimator):
         if self._linear:
             product = rows @ support.T
             return product.toarray() if sparse.issparse(product) else np.asarray(product)
-        return self._kernel_function(rows, support)
+        return self._kernel_(rows, support)
 
     def score(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> float:
         """Share of the pairs of different `y` in one group that the scores order rightly.

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from .._checks import top_count
+from .._checks import check_choice, top_count
 from ..rows.rounding import gamma
 from .sides import (
     Goals,
@@ -50,11 +50,16 @@ class HighestRows(Rule):
 
     k: int | float
 
-    def threshold(self, positive_weight: float, negative_weight: float) -> TopMean:
+    @classmethod
+    def of(cls, estimator: Any) -> HighestRows:
+        """Return what `k` and `rows` stand for."""
+        check_choice("rows", estimator.rows, ("negatives", "all"))
+        return cls(estimator.rows == "all", estimator.k)
+
+    def threshold(self, weight: float) -> TopMean:
         """Return the mean of the highest."""
         what = "rows" if self.everything else "negatives"
-        total = self._total(positive_weight, negative_weight)
-        return TopMean(top_count(self.k, np.array([total]), what))
+        return TopMean(top_count(self.k, np.array([weight]), what))
 
     def cutoffs(
         self, solution: Solution | KernelSolution, scores: RankedScores | None, threshold: Any
@@ -88,7 +93,6 @@ class TopMean(Threshold):
 
     k: float
     shift: ClassVar[float] = 0.0
-    price: ClassVar[float] = 0.0
     moment: ClassVar[str] = "weight"
 
     @property

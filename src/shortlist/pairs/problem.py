@@ -255,9 +255,7 @@ class PairProblem:
     @property
     def offers(self) -> frozenset[str]:
         """Capabilities that solvers may need."""
-        return frozenset(
-            {"sum over pairs"} | ({"sum over hinged pairs"} if self.loss.bounded else set())
-        )
+        return offers_of(self.loss)
 
     @property
     def freedom(self) -> float:
@@ -450,6 +448,11 @@ class PairProblem:
         """Return the second derivative of the loss times `step`, and its product with it."""
         curved = self.laplacian(sums.point.f, sums.width, step.f, sums.degree)
         return Point(self.space, self.space.lift(curved)), float(curved @ step.f)
+
+
+def offers_of(loss: Loss) -> frozenset[str]:
+    """Return the capabilities of a sum of this loss over pairs, wherever the rows are."""
+    return frozenset({"sum over pairs", *(["sum over hinged pairs"] if loss.bounded else [])})
 
 
 def pair_weight(C: float, compared: float, n_pairs: float, normalize: bool) -> float:

@@ -172,7 +172,7 @@ class ArrayScores:
 
     values: np.ndarray
     weight: np.ndarray
-    rule: Threshold
+    definition: Threshold
 
     @property
     def largest(self) -> float:
@@ -181,13 +181,17 @@ class ArrayScores:
 
     def threshold(self, length: float = 1.0) -> float:
         """Return the threshold of the scores times `length`."""
-        return self.rule.value(length * self.values if length != 1.0 else self.values, self.weight)
+        return self.definition.value(
+            length * self.values if length != 1.0 else self.values, self.weight
+        )
 
     def threshold_error(self, t: float, length: float = 1.0) -> float:
         """Bound the rounding error of the threshold `t`."""
         values = length * self.values if length != 1.0 else self.values
         excess = partial(weighted_excess, values, self.weight)
-        return self.rule.error(t, len(values), float(values.min()), float(values.max()), excess)
+        return self.definition.error(
+            t, len(values), float(values.min()), float(values.max()), excess
+        )
 
     def cut(self, mass: float, highest: float) -> float:
         """Return the empirical cut."""

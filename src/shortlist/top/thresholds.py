@@ -7,7 +7,7 @@ tells which rows define the top, and :math:`\psi`, homogeneous in the dual weigh
 
 A new threshold is one file: a :class:`Threshold`, which answers every question that problems
 and solvers ask; its :class:`~shortlist.top.sides.RankedSide`, what its rows look like in the
-interior point; and a :class:`Rule`, which makes it of an estimator's parameters.
+interior point; and a :class:`Recipe`, which makes it of an estimator's parameters.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ class Cutoffs:
 
 
 @dataclass(frozen=True)
-class Rule(ABC):
+class Recipe(ABC):
     """Which rows make the threshold, and how.
 
     Attributes
@@ -174,10 +174,10 @@ class Rule(ABC):
 
     @classmethod
     @abstractmethod
-    def of(cls, estimator: Any) -> Rule | None:
+    def of(cls, estimator: Any) -> Recipe | None:
         """Check an estimator's parameters of the threshold; return what they stand for.
 
-        None where they ask for another rule.
+        None where they ask for another recipe.
         """
 
     @abstractmethod

@@ -25,7 +25,7 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from .._checks import check_weight
 from .._losses import Loss
 from ..pairs.plan import sample_rows, small_groups
-from ..pairs.problem import PairProblem, offers_of, pair_weight
+from ..pairs.problem import PairProblem, pair_weight
 from ..pairs.proof import Evidence
 from ..pairs.spaces import FeatureSpace, LinearSpace, Point
 from ..rows.operators import Rows
@@ -218,7 +218,9 @@ class DaskPairs:
     @property
     def offers(self) -> frozenset[str]:
         """Capabilities that solvers may need."""
-        return offers_of(self.loss)
+        return frozenset(
+            {"sum over pairs"} | ({"sum over hinged pairs"} if self.loss.bounded else set())
+        )
 
     @property
     def freedom(self) -> float:

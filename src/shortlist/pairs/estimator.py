@@ -74,9 +74,11 @@ class RankSVM(BaseEstimator):
         and may run in circles; :meth:`decision_pairs` has them. It takes several matrices
         of the training rows squared, and where the origin lies matters: centre the
         columns first.
-    solver : {"auto", "newton", "fw"}, default="auto"
-        ``"newton"``: Newton steps with implicit pairs, both losses. ``"fw"``: the
-        published conditional gradient, hinge only, slow, as a reference.
+    solver : {"auto", "newton", "interior_point", "fw"}, default="auto"
+        ``"newton"``: Newton steps with implicit pairs, both losses. ``"interior_point"``: a
+        variable for every pair, for kernels with the hinge up to 2,500 rows; "auto" takes
+        it where C is large. ``"fw"``: the published conditional gradient, hinge only,
+        slow, as a reference.
     tol : float, default=1e-4
         Relative duality gap at which the fit stops.
     max_iter : int or None, default=None

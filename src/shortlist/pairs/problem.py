@@ -29,6 +29,9 @@ from .spaces import FeatureSpace, LinearSpace, Point, Space
 
 # Rows with a curved pair are set apart where they are at most this share.
 _FEW_CURVED = 0.7
+# Kernel problems up to this size may be solved with a variable for every pair, and are where
+# the loss weighs this much a row: Newton steps on a rounded hinge are cheaper, but crawl.
+_FEW_ROWS, _FEW_PAIRS, _STRONG = 2500, 2e6, 15.0
 
 
 class ModelSums(Protocol):
@@ -255,7 +258,21 @@ class PairProblem:
     @property
     def offers(self) -> frozenset[str]:
         """Capabilities that solvers may need."""
-        return offers_of(self.loss)
+        offers = {"sum over pairs"}
+        if self.loss.bounded:
+            offers.add("sum over hinged pairs")
+            matrix = getattr(self.space, "matrix", None)
+            if matrix is not None and len(matrix) <= _FEW_ROWS and self._few_pairs:
+                offers.add("hinge of few kernel pairs")
+                if self.value_at_zero * self.space.length**2 > _STRONG * self.compared:
+                    offers.add("strong loss of few kernel pairs")
+        return frozenset(offers)
+
+    @property
+    def _few_pairs(self) -> bool:
+        """Whether all pairs may be listed: in as much memory as the matrix of the most rows."""
+        size = np.diff(self.plan.start)
+        return float(0.5 * (size.astype(np.float64) ** 2).sum()) <= _FEW_PAIRS
 
     @property
     def freedom(self) -> float:
@@ -448,11 +465,6 @@ class PairProblem:
         """Return the second derivative of the loss times `step`, and its product with it."""
         curved = self.laplacian(sums.point.f, sums.width, step.f, sums.degree)
         return Point(self.space, self.space.lift(curved)), float(curved @ step.f)
-
-
-def offers_of(loss: Loss) -> frozenset[str]:
-    """Return the capabilities of a sum of this loss over pairs, wherever the rows are."""
-    return frozenset({"sum over pairs", *(["sum over hinged pairs"] if loss.bounded else [])})
 
 
 def pair_weight(C: float, compared: float, n_pairs: float, normalize: bool) -> float:

@@ -290,10 +290,10 @@ def columns(
     encoding: str,
     as_json: bool,
 ) -> None:
-    """Show how the columns of FILE are read: numbers, dates, categories, text.
+    """Show how the columns of FILE are read.
 
-    Only looks. shortlist pick reads the history in the same way, and the candidates like the
-    history.
+    Numbers, dates, categories or text, with an example. Only looks: shortlist pick reads the
+    history in the same way, and the candidates like the history.
 
     \b
     shortlist columns history.csv --type zip=category

@@ -32,7 +32,8 @@ from .sides import (
     rest_of,
     shift_of,
 )
-from .thresholds import Cutoffs, Excess, RankedScores, Recipe, Threshold, contenders
+from .sweeps import contenders
+from .thresholds import Cutoffs, Excess, RankedScores, Recipe, Threshold
 
 if TYPE_CHECKING:
     from .kernel_problem import KernelSolution

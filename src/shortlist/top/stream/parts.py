@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from ... import _core
-from ..sweeps import Wanted, highest, weighted_excess
-from ..thresholds import TIE, Threshold, empirical_cut
+from ..sweeps import TIE, Wanted, empirical_cut, highest, weighted_excess
+from ..thresholds import Threshold
 
 _CELLS = 1024
 _FEW = 4096

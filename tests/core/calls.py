@@ -143,6 +143,11 @@ def calls():
             ("out",),
         ),
         Call(
+            "column_ranges",
+            {"rows": x, "lowest": np.zeros(D), "highest": np.zeros(D)},
+            ("lowest", "highest"),
+        ),
+        Call(
             "add_rows",
             {"rows": gram, "slots": i64[:3], "coefficients": f[:3], "out": np.zeros(N)},
             ("out",),

@@ -81,6 +81,7 @@ def test_sizes_are_checked(call):
 
 # A shorter list of rows to visit, or a matrix with more room than needed, is no mistake.
 SMALLER = {
+    ("column_ranges", "rows", 0),
     ("worst_places", "positive", 0),
     ("highest", "scores", 0),
     ("highest", "position", 0),

@@ -31,9 +31,9 @@ from scipy import linalg
 from ..certificate import Monitor
 from .newton import pair_newton
 from .plan import PairPlan, listed_pairs
-from .problem import BestPoint, PairProblem
+from .problem import PairProblem
 from .proof import prove_average
-from .spaces import KernelSpace, Point
+from .spaces import BestPoint, KernelSpace, Point
 
 # How far of the way to the boundary a step goes.
 _SHORT = 0.995

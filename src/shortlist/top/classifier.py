@@ -114,7 +114,7 @@ class TopClassifier(ClassifierMixin, BaseEstimator):
             self._fit_blocks(rule, read_blocks(self, X, rule.everything))
             return
         rule = self._check_parameters()
-        data = validate_binary(self, X, y, sample_weight)
+        data = validate_binary(self, X, y, sample_weight, reach=self._linear())
         if not self._linear() and not self._precomputed():
             data = merged(data)
         ranked = data.negative
@@ -123,7 +123,7 @@ class TopClassifier(ClassifierMixin, BaseEstimator):
         threshold = rule.threshold(float(data.weight[ranked].sum()))
         terms = (data.positive, ranked, data.weight, float(self.C), LOSSES[self.loss], threshold)
         if self._linear():
-            problem: Any = TopProblem(data.X, *terms)
+            problem: Any = TopProblem(data.X, *terms, reach=data.reach)
             problem.start = self._last_solution()
         else:
             problem = self._kernel_problem(data, terms)

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 # Scores that differ by this much, relative to the largest, differ by rounding only.
 TIE = 1e-9
+_CELLS_PER_ROW = 4
+_LEAST_CELLS = 256
 
 # Weighted sum of a power of the scores' excess over a level.
 Excess = Callable[[float, int], float]
@@ -213,14 +215,33 @@ def empirical_cut(
     Tied rows stay together: scores that differ by rounding only, or by `tie`. Returns
     `highest` where not even the top row fits.
     """
-    order = np.argsort(-scores, kind="stable")
+    # Whatever they weigh, no more rows than these fit.
+    index = contenders(scores, int(mass / float(weight.min())) + 2)
+    order = index[np.argsort(-scores[index], kind="stable")]
     s, above = scores[order], np.cumsum(weight[order])
     # The tolerance keeps 0.1 * 30 at 3, not at 2 through rounding.
     fits = int(np.searchsorted(above, mass * (1.0 + 1e-12), side="right"))
     if tie is None:
-        tie = TIE * float(np.abs(s).max())
+        tie = TIE * max(float(scores.max()), -float(scores.min()))
     while 0 < fits < len(s) and s[fits - 1] - s[fits] <= tie:
         fits -= 1
     if fits == 0:
         return max(highest, float(s[0]) + tie)
     return 0.5 * float(s[fits - 1] + s[fits])
+
+
+def contenders(scores: np.ndarray, count: int) -> np.ndarray:
+    """Return the indices of some rows, in order, with the `count` highest among them.
+
+    No row that is left out scores as high as one of these `count`. Deal the rows into more
+    cells than that. The cell that comes `count`-th by its highest score has that many rows at
+    or above its own: no row below is needed. One look over the scores, and hardly any memory.
+    """
+    n_cells = max(_CELLS_PER_ROW * count, _LEAST_CELLS)
+    n_dealt = len(scores) - len(scores) % n_cells
+    if n_dealt >= 4 * n_cells:
+        tops = np.partition(scores[:n_dealt].reshape(-1, n_cells).max(axis=0), n_cells - count)
+        index = np.flatnonzero(scores >= tops[n_cells - count])
+        if len(index) >= count:
+            return index
+    return np.arange(len(scores))

@@ -32,7 +32,7 @@ from .sides import (
     rest_of,
     shift_of,
 )
-from .thresholds import Cutoffs, Excess, RankedScores, Rule, Threshold
+from .thresholds import Cutoffs, Excess, RankedScores, Rule, Threshold, contenders
 
 if TYPE_CHECKING:
     from .kernel_problem import KernelSolution
@@ -145,12 +145,16 @@ class TopMean(Threshold):
         return None if self.k <= min(1.0, float(weight.min())) else weight / self.k
 
     def value(self, scores: np.ndarray, weight: np.ndarray) -> float:
-        if self.caps(weight) is None:
+        lightest, heaviest = float(weight.min()), float(weight.max())
+        if self.k <= min(1.0, lightest):
             return float(scores.max())
-        if np.ptp(weight) == 0.0 and (count := self.k / weight[0]) == int(count):
-            count = int(count)
-            return float(np.partition(scores, len(scores) - count)[-count:].mean())
-        order = np.argsort(-scores, kind="stable")
+        rows = self.k / lightest
+        count = min(int(rows), len(scores))
+        if lightest == heaviest and rows == int(rows):
+            top = scores[contenders(scores, count)]
+            return float(np.partition(top, len(top) - count)[len(top) - count :].mean())
+        index = contenders(scores, count + 2)
+        order = index[np.argsort(-scores[index], kind="stable")]
         share = np.clip(self.k - (np.cumsum(weight[order]) - weight[order]), 0.0, weight[order])
         return float(share @ scores[order]) / float(share.sum())
 

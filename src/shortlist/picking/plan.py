@@ -240,10 +240,21 @@ def make_plan(
     recent = np.ones(len(z), dtype=bool)
     if latest is not None:
         recent = fold >= held_out.first - latest
-    curve = GOALS[terms.goal].calibrate(z[recent], outcome[recent], weight[recent])
+    seen = float(weight[recent] @ outcome[recent] / weight[recent].sum())
+
+    def curve_of(some: np.ndarray) -> Any:
+        made = GOALS[terms.goal].calibrate(z[some], outcome[some], weight[some])
+        return made if terms.base_rate is None else made.at_base_rate(terms.base_rate, seen)
+
+    curve = curve_of(recent)
+    probability = np.array(curve(z))
+    if terms.valued:
+        # Values let the curve decide the order: one that has seen a row's outcome would flatter.
+        for number in np.unique(fold):
+            others = recent & (fold != number)
+            if len(np.unique(outcome[others])) > 1:
+                probability[fold == number] = curve_of(others)(z[fold == number])
     if terms.base_rate is not None:
-        seen = float(weight[recent] @ outcome[recent] / weight[recent].sum())
-        curve = curve.at_base_rate(terms.base_rate, seen)
         rate = terms.base_rate
         weight = weight * np.where(outcome > 0.0, rate / seen, (1 - rate) / (1 - seen))
     rows = held_out.row[used]
@@ -254,7 +265,6 @@ def make_plan(
             # The same entity in another window is another chance to find it.
             side = replace(side, entity=side.entity * (int(fold.max()) + 1) + fold)
         kept = min(1.0, _rows_each(terms.candidates.entity) / _rows_each(side.entity))
-    probability = curve(z)
     records = Records(
         side.gain(probability),
         outcome * side.value - side.cost,

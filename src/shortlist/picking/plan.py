@@ -11,6 +11,7 @@ from .._written import amount, percent
 from .combining import HeldOut
 from .comparison import ExpectedHits
 from .goals import GOALS
+from .noise import hit_interval
 from .outlook import CONFIDENCE
 from .replay import Records, Replays, cells_of, replay
 from .selection import select
@@ -132,6 +133,11 @@ class Plan:
             found = [window.hits / window.size for window in windows]
             wider = stretch(replays.hits, found, recent)
             hits = _whole(replays.interval(replays.hits, CONFIDENCE, wider), k)
+            if hits.value < 1.0:
+                # No hit in the past is no proof that there is none: half a hit is added.
+                places = k * float(self.recent.sum()) / max(1, len(coming.value))
+                most = hit_interval(k, hits.value / k, np.inf, places, 0.0, CONFIDENCE)[1]
+                hits = replace(hits, high=max(hits.high, most))
             if not terms.valued:
                 expected = replace(expected, low=hits.low, high=hits.high)
         return {

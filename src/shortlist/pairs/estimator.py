@@ -14,12 +14,13 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._checks import check_choice, check_number, check_weight, outside
-from .._fit import ROW_DTYPES, atomic, check_sparse, solve
+from .._fit import ROW_DTYPES, atomic, solve, validate_rows
 from .._losses import LOSSES
 from ..certificate import Certificate, CertificateError, Check, CollapsedWarning
 from ..metrics import pairwise_accuracy
 from ..rows.kernels import KernelFunction, KernelMatrix, kernel_function
 from ..rows.operators import as_rows
+from ..rows.rounding import Reach
 from .exterior import ExteriorProblem, ExteriorSpace
 from .problem import PairProblem, Pairs
 from .spaces import KernelSpace, LinearSpace, Point, Space
@@ -213,22 +214,17 @@ class RankSVM(BaseEstimator):
         """
         self._check_parameters()
         precomputed = self._precomputed
-        X, y = validate_data(
-            self,
-            X,
-            y,
-            accept_sparse=False if precomputed else "csr",
-            dtype=ROW_DTYPES,
-            y_numeric=True,
-            ensure_min_samples=2,
-        )
-        X = check_sparse(X)
+        accepted = False if precomputed else "csr"
+        options = {"accept_sparse": accepted, "y_numeric": True, "ensure_min_samples": 2}
+        reach: Reach | None
+        X, y, reach = validate_rows(self, X, y, **options)
         weight = check_weight(sample_weight, X.shape[0], some=True)
         group = group_numbers(qid, X)
         used = np.arange(len(y))
         if not weight.all():
             used = np.flatnonzero(weight)
             X, y, group, weight = X[used], y[used], group[used], weight[used]
+            reach = None
         terms = (
             np.asarray(y, dtype=np.float64),
             group,
@@ -241,7 +237,7 @@ class RankSVM(BaseEstimator):
         if self.pairwise_features == "exterior":
             self._fit_exterior(X, used, weight, terms)
             return self
-        point = self._solve(PairProblem(self._space(X, used, weight), *terms))
+        point = self._solve(PairProblem(self._space(X, reach, used, weight), *terms))
         if not self._linear:
             support = np.flatnonzero(point.u)
             self.support_ = used[support]
@@ -324,9 +320,9 @@ class RankSVM(BaseEstimator):
         if self.max_rank_distance is not None:
             check_number("max_rank_distance", self.max_rank_distance, least=1, integer=True)
 
-    def _space(self, X: Any, used: np.ndarray, weight: np.ndarray) -> Space:
+    def _space(self, X: Any, reach: Reach | None, used: np.ndarray, weight: np.ndarray) -> Space:
         if self._linear:
-            space = LinearSpace.of(X)
+            space = LinearSpace.of(X, reach)
             self._centre_ = space.centre
             return space
         return KernelSpace(self._kernel_matrix(X, used, weight), self.cache_size)

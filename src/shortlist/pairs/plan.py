@@ -148,7 +148,8 @@ class Grid:
         sizes = np.diff(plan.start)
         total = float(np.add.reduceat(weight[plan.row], plan.start[:-1]).max())
         unit = 2.0 ** (math.ceil(math.log2(total)) - _MOST_WEIGHT_BITS)
-        multiples = weight / unit
+        even = float(weight.min()) == float(weight.max())
+        multiples = (weight[:1] if even else weight) / unit
         if not (multiples == np.rint(multiples)).all():
             unit = 0.0
         else:  # the coarsest that serves

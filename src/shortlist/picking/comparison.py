@@ -136,11 +136,13 @@ class Comparison:
         return rounded(next(ends) - next(ends), self.decimals)
 
     def noise(self, entry: Entry) -> str:
-        """Write the margin of a difference: rounded up, for it must not promise more."""
-        if not np.isfinite(entry.difference_error):
+        """Write the margin of a difference, rounded so that it stays on its side of it."""
+        error = entry.difference_error
+        if not np.isfinite(error):
             return "∞"
         scale = 10**self.decimals
-        return self.written(np.ceil(round(entry.difference_error * scale, 6)) / scale)
+        side = np.ceil if abs(entry.difference) <= error else np.floor
+        return self.written(side(round(error * scale, 6)) / scale)
 
     def _main_entries(self) -> list[Entry]:
         shown, families = [], set()

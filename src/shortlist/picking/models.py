@@ -25,9 +25,10 @@ from sklearn.ensemble import (
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, StandardScaler
 from sklearn.svm import SVC
 
+from .._scores import in_double
 from ..top.estimators import PatMat
 
 BASELINE = "logistic regression"
@@ -190,13 +191,12 @@ def _hist_boosting(task: Task) -> Iterator[Setting]:
         )
 
 
-def _light_boosting(task: Task) -> Iterator[Setting]:
-    from lightgbm import LGBMClassifier
-
+def light(kind: Callable[..., Any], task: Task) -> Iterator[Setting]:
+    """Yield settings of LightGBM, for labels or for numbers."""
     for leaves, trees, rate in task.some(BOOSTED):
         yield (
             f"leaves={leaves}, trees={trees}",
-            LGBMClassifier(
+            kind(
                 num_leaves=leaves,
                 n_estimators=trees,
                 learning_rate=rate,
@@ -208,6 +208,12 @@ def _light_boosting(task: Task) -> Iterator[Setting]:
                 random_state=task.seed,
             ),
         )
+
+
+def _light_boosting(task: Task) -> Iterator[Setting]:
+    from lightgbm import LGBMClassifier
+
+    yield from light(LGBMClassifier, task)
 
 
 def _pat_mat(task: Task) -> Iterator[Setting]:
@@ -414,7 +420,9 @@ def default_features(X: Any) -> Any:
         )
     from skrub import TableVectorizer
 
-    return make_pipeline(TableVectorizer(), as_numbers())
+    # skrub has its features in single precision: models compute in double from here on.
+    double = FunctionTransformer(in_double, feature_names_out="one-to-one")
+    return make_pipeline(TableVectorizer(), double)
 
 
 def other_columns(X: Any) -> list[Any]:

@@ -12,6 +12,12 @@ settings.load_profile("no-clock")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
+def pytest_configure(config):
+    # What a file shares is made once: its tests stay in one process.
+    if config.getoption("dist", "no") == "load":
+        config.option.dist = "loadfile"
+
+
 @pytest.fixture
 def interruptible():
     """Let Ctrl-C raise KeyboardInterrupt, also where the shell had it ignored."""

@@ -30,9 +30,10 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
-from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
+from sklearn.utils.estimator_checks import check_estimator
 
 from budget_models import Identity, Mute, column, identity
+from contract import checks
 from shortlist._cutoff import threshold_for_fpr
 from shortlist._scores import positive_scores, take_rows
 from shortlist.budget import BudgetClassifier
@@ -243,15 +244,13 @@ def test_nothing_passed_is_modified(cancer):
 
 
 @pytest.mark.filterwarnings("ignore:.*nothing is flagged:UserWarning")
-@parametrize_with_checks(
-    [
-        BudgetClassifier(LogisticRegression(), fpr=0.1),
-        BudgetClassifier(LogisticRegression(), fpr=0.1, cv=0.3),
-        BudgetClassifier(LogisticRegression(), fpr=0.2, confidence=0.9),
-        BudgetClassifier(LogisticRegression(), precision=0.9),
-        BudgetClassifier(LogisticRegression(), precision=0.8, confidence=0.9),
-        BudgetClassifier(GaussianNB(), fpr=0.1, cv=3),
-    ]
+@checks(
+    BudgetClassifier(LogisticRegression(), fpr=0.1),
+    BudgetClassifier(LogisticRegression(), fpr=0.1, cv=0.3),
+    BudgetClassifier(LogisticRegression(), fpr=0.2, confidence=0.9),
+    BudgetClassifier(LogisticRegression(), precision=0.9),
+    BudgetClassifier(LogisticRegression(), precision=0.8, confidence=0.9),
+    BudgetClassifier(GaussianNB(), fpr=0.1, cv=3),
 )
 def test_sklearn_contract_with_a_threshold(estimator, check):
     check(estimator)

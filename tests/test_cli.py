@@ -40,6 +40,20 @@ def test_without_the_extra_the_command_says_what_to_install(package, arguments, 
     assert "Traceback" not in done.stderr
 
 
+def test_interrupted_while_loading():
+    code = (
+        "import sys\n"
+        "class Finder:\n"
+        "    def find_spec(self, name, *rest):\n"
+        "        if name == 'shortlist._app': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Finder())\n"
+        "from shortlist.cli import main; main()"
+    )
+    done = run(code)
+    assert done.returncode == 130
+    assert done.stderr.strip() == "Interrupted: nothing was written."
+
+
 # The command, and then which of some packages it has loaded.
 LOADED = """
 import sys

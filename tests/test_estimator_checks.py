@@ -2,8 +2,8 @@
 
 import pytest
 import sklearn
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from contract import checks
 from shortlist import RankSVM, TopPush, TransductiveTopK
 from shortlist.rivals import AATP, InfinitePush, MetricSVM, TransductiveSVM
 
@@ -16,25 +16,23 @@ UNSOUND_IN_1_6 = (
 )
 
 
-@parametrize_with_checks(
-    [
-        TopPush(),
-        TopPush(k=0.3, loss="hinge"),
-        TopPush(k=2, C=10.0),
-        TransductiveTopK(),
-        TransductiveTopK(k=3, solver="feasible_direction"),
-        RankSVM(),
-        RankSVM(loss="squared_hinge", kernel="rbf"),
-        RankSVM(solver="fw", tol=1e-2, max_rank_distance=2),
-        RankSVM(kernel="precomputed"),
-        RankSVM(pairwise_features="exterior"),
-        MetricSVM(),
-        MetricSVM("precision_at_k", k=2),
-        InfinitePush(),
-        InfinitePush("l1"),
-        AATP(tau=0.3),
-        TransductiveSVM(),
-    ]
+@checks(
+    TopPush(),
+    TopPush(k=0.3, loss="hinge"),
+    TopPush(k=2, C=10.0),
+    TransductiveTopK(),
+    TransductiveTopK(k=3, solver="feasible_direction"),
+    RankSVM(),
+    RankSVM(loss="squared_hinge", kernel="rbf"),
+    RankSVM(solver="fw", tol=1e-2, max_rank_distance=2),
+    RankSVM(kernel="precomputed"),
+    RankSVM(pairwise_features="exterior"),
+    MetricSVM(),
+    MetricSVM("precision_at_k", k=2),
+    InfinitePush(),
+    InfinitePush("l1"),
+    AATP(tau=0.3),
+    TransductiveSVM(),
 )
 def test_estimator(estimator, check):
     if sklearn.__version__.startswith("1.6.") and check.func.__name__ in UNSOUND_IN_1_6:

@@ -13,6 +13,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar
 
+from ._journal import finish, journal, locked, replaced
+
 PIPE = "-"
 
 
@@ -22,8 +24,9 @@ class Outputs:
     Every file is written under another name in its own folder and renamed at the end, in the
     order given; a failure or an interrupt leaves neither a new nor a changed file. Signals that
     come while files are renamed wait until that is done. Should the process be killed between
-    two renames, the last file is still missing or old: name the one last that others wait for.
-    A replaced file keeps its rights, and a link its target.
+    two renames, the last file is missing, so name the one last that others wait for; a journal
+    lets the next process that writes to the folder finish what was begun. A replaced file keeps
+    its rights, and a link its target.
 
     Parameters
     ----------
@@ -58,6 +61,7 @@ class Outputs:
         self._temporary: dict[str, Path] = {}
         # A link is followed: its target is what is written.
         self._targets = {path: Path(os.path.realpath(path)) for path in paths if path != PIPE}
+        finish(self._folders)
         seen: set[Path] = set()
         for path, target in self._targets.items():
             self._check(path, target)
@@ -69,11 +73,15 @@ class Outputs:
             raise FileExistsError(f"{twice} is named twice; give every output its own file.")
         self._paths = paths
 
+    @property
+    def _folders(self) -> set[Path]:
+        return {target.parent for target in self._targets.values()}
+
     def _check(self, path: str, target: Path) -> None:
         if target.is_dir():
             raise IsADirectoryError(f"{path} is a folder; name a file in it.")
         if target.exists() and not self._force:
-            raise FileExistsError(f"{path} exists; add --force to replace it.")
+            raise _exists(path)
         folder = target.parent
         if not folder.is_dir():
             raise FileNotFoundError(f"the folder {folder} of {path} does not exist; create it.")
@@ -133,51 +141,64 @@ class Outputs:
 
     def _publish(self) -> None:
         # Under a lock, so that the files of two processes do not mix.
-        with _locked({target.parent for target in self._targets.values()}):
+        with locked(self._folders):
             for path, target in self._targets.items():
                 self._check(path, target)
-            undo: list[tuple[Path, Path | None]] = []
-            try:
-                for path, target in self._targets.items():
-                    undo.append((target, self._put(path, self._temporary[path], target)))
-            except BaseException:
-                for target, before in reversed(undo):
-                    if before is None:
-                        target.unlink(missing_ok=True)
-                    else:
-                        os.replace(before, target)
-                raise
-            for _, before in undo:
-                if before is not None:
-                    before.unlink(missing_ok=True)
+                self._set_rights(self._temporary[path], target)
+            moves = [(self._temporary[path], target) for path, target in self._targets.items()]
+            if len(moves) == 1:
+                self._put(*moves[0])
+            else:
+                self._put_all(moves)
         Outputs.published = True
 
-    def _put(self, path: str, temporary: Path, target: Path) -> Path | None:
-        """Move a file to its place; return where the one is that was there before."""
-        if target.exists() and self._force:
-            # A replaced file keeps its rights.
-            temporary.chmod(target.stat().st_mode & 0o7777)
-            before = temporary.with_name(f"{temporary.name}-before")
-            try:
-                os.link(target, before)
-            except OSError:
-                # Where files have no second name, what was there cannot be brought back.
-                os.replace(temporary, target)
-                return None
-            os.replace(temporary, target)
-            return before
-        # mkstemp makes files private; an output gets the user's usual rights.
-        mask = os.umask(0)
-        os.umask(mask)
-        temporary.chmod(0o666 & ~mask)
+    def _put_all(self, moves: list[tuple[Path, Path]]) -> None:
+        placed: list[Path] = []
+        try:
+            with journal(moves, self._force):
+                # Never an old list beside a new report: the last goes first and comes last.
+                for made, target in reversed(moves) if self._force else ():
+                    with contextlib.suppress(FileNotFoundError):
+                        os.replace(target, replaced(made))
+                for made, target in moves:
+                    self._put(made, target)
+                    placed.append(target)
+                for made, _ in moves:
+                    with contextlib.suppress(OSError):
+                        replaced(made).unlink()
+        except BaseException:
+            for target in reversed(placed):
+                target.unlink(missing_ok=True)
+            for made, target in moves:
+                with contextlib.suppress(FileNotFoundError):
+                    os.replace(replaced(made), target)
+            raise
+
+    def _put(self, made: Path, target: Path) -> None:
+        """Give a complete file its name."""
+        if self._force:
+            os.replace(made, target)
+            return
         try:
             # Unlike a rename, a second name is refused where the first exists.
-            os.link(temporary, target)
+            os.link(made, target)
         except FileExistsError:
-            raise FileExistsError(f"{path} exists; add --force to replace it.") from None
+            raise _exists(target) from None
         except OSError:
-            os.replace(temporary, target)
-        return None
+            # No second names here; what was there is seen to a moment before.
+            if target.exists():
+                raise _exists(target) from None
+            os.replace(made, target)
+
+    def _set_rights(self, made: Path, target: Path) -> None:
+        if target.exists() and self._force:
+            # A replaced file keeps its rights.
+            made.chmod(target.stat().st_mode & 0o7777)
+        else:
+            # mkstemp makes files private; an output gets the user's usual rights.
+            mask = os.umask(0)
+            os.umask(mask)
+            made.chmod(0o666 & ~mask)
 
     def _discard(self) -> None:
         for temporary in self._temporary.values():
@@ -209,24 +230,8 @@ def _undisturbed() -> Iterator[None]:
             before[waiting[0]](waiting[0], None)
 
 
-@contextlib.contextmanager
-def _locked(folders: set[Path]) -> Iterator[None]:
-    """Hold a lock on folders, where the system has such; always in one order."""
-    try:
-        import fcntl
-    except ImportError:
-        yield
-        return
-    with contextlib.ExitStack() as stack:
-        for folder in sorted(folders):
-            try:
-                handle = os.open(folder, os.O_RDONLY)
-            except OSError:
-                continue
-            stack.callback(os.close, handle)
-            with contextlib.suppress(OSError):
-                fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
+def _exists(path: str | Path) -> FileExistsError:
+    return FileExistsError(f"{path} exists; add --force to replace it.")
 
 
 def free_names(*names: str) -> list[str]:

@@ -22,3 +22,7 @@ def main() -> None:
             f"The command line needs {name}, which is not installed. "
             'Install it with: pip install "shortlist[app]"'
         )
+    except KeyboardInterrupt:
+        # Before a command has begun, while its modules load.
+        print("\nInterrupted: nothing was written.", file=sys.stderr)
+        sys.exit(130)

@@ -116,7 +116,7 @@ def test_a_model_with_other_parts_is_refused(files, invoke):
 
     from shortlist import TopKSVC
 
-    skops.io.dump({"format": 1, "pipeline": TopKSVC()}, "evil.skops")
+    skops.io.dump({"format": 2, "pipeline": TopKSVC()}, "evil.skops")
     result = invoke("score", "candidates.csv", "--model", "evil.skops")
     fails(files, result, 1, "shortlist.topk.estimator.TopKSVC", "refused", "nothing in it was run")
 
@@ -127,7 +127,7 @@ def test_evaluate_in_words_and_ties(files, invoke):
     result = invoke("evaluate", "scored.csv", "--label", "hit", "--score", "s", "-k", "2")
     assert result.exit_code == 0, result.output
     assert "1.5" in result.stdout
-    assert "75.0%" in result.stdout
+    assert "75.0 %" in result.stdout
     assert "without a label" in result.stderr
     with gzip.open("scored.csv.gz", "wt") as file:
         table.to_csv(file, index=False)

@@ -40,17 +40,17 @@ def test_as_many_as_stay_good(tables, invoke):
     assert done.exit_code == 0, done.output
     found = json.loads(done.stdout)
     assert found["k"] == len(found["list"]) == found["guarantee"]["length"] > 30
-    assert "on average over such lists at least 80% are hits" in found["verdict"]
+    assert "on average over such lists at least 80 % are hits" in found["verdict"]
     assert tables[[entry["no"] for entry in found["list"]]].mean() > 0.6
     page = Path("r.html").read_text(encoding="utf-8")
-    assert "Share of hits that is guaranteed on average: 90% for the first" in page
+    assert "Share of hits that is guaranteed on average: 90 % for the first" in page
 
 
 def test_an_empty_list_is_a_file_of_names(tables, invoke):
     options = ("--precision", "0.99", "--confidence", "0.99", "-o", "l.csv", "--report", "r.html")
     done = invoke(*PICK, *options)
     assert done.exit_code == 0, done.output
-    assert "No list can be guaranteed 99%" in done.output
+    assert "No list can be guaranteed 99 %" in done.output
     assert len(pd.read_csv("l.csv")) == 0
     assert "No row is taken." in Path("r.html").read_text(encoding="utf-8")
 

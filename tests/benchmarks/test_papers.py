@@ -24,7 +24,17 @@ def without_data(monkeypatch):
     monkeypatch.delenv("SHORTLIST_DATA", raising=False)
 
 
-@pytest.mark.parametrize("name", TABLES)
+# One of each kind by default; the rest take longer.
+SHORT = {
+    "transductive-figure1", "kernels-table4", "retention-accuracy", "toppush-table2",
+    "topk-accuracy",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "name",
+    [name if name in SHORT else pytest.param(name, marks=pytest.mark.slow) for name in TABLES],
+)
 def test_a_tiny_run_resumes_and_renders(name, tmp_path, capsys):
     main([name, "--quick", "--out", str(tmp_path)])
     table = TABLES[name]

@@ -19,7 +19,7 @@ from shortlist import _core
 from .calls import dual
 from .long_fits import LONG, classes, long_fit
 
-ENOUGH = 0.15  # seconds of processor time before the signal
+ENOUGH = 0.05  # seconds of processor time before the signal
 # Instrumented code takes its time.
 SOON = 10.0 if os.environ.get("SHORTLIST_SANITIZED") else 1.0
 

@@ -252,7 +252,7 @@ def test_the_model_is_an_ordinary_one(rows, tmp_path):
         assert model.certificate_.status == "converged"
     """
     run = [sys.executable, "-c", textwrap.dedent(code)]
-    subprocess.run(run, cwd=tmp_path, check=True, timeout=120)
+    subprocess.run(run, cwd=tmp_path, check=True)
 
 
 @pytest.mark.usefixtures("local")

@@ -94,6 +94,7 @@ def test_the_urn_is_bounded_at_once_in_enough_of_all_orders(n, m, confidence):
     assert np.mean(kept) >= confidence - 0.02
 
 
+@pytest.mark.slow
 def test_the_band_holds_in_as_many_draws_as_it_says():
     rng = np.random.default_rng(0)
     broken = 0

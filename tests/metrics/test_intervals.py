@@ -54,8 +54,15 @@ def test_every_blockwise_metric_is_tried():
 
 
 @pytest.mark.parametrize("name", BLOCKWISE)
-@pytest.mark.parametrize("digits", [None, 0])
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    ("digits", "weighted"),
+    [
+        (0, True),
+        pytest.param(None, True, marks=pytest.mark.slow),
+        pytest.param(0, False, marks=pytest.mark.slow),
+        pytest.param(None, False, marks=pytest.mark.slow),
+    ],
+)
 def test_block_resamples_are_row_resamples(name, digits, weighted):
     rng = np.random.default_rng(5)
     y, score = make(60, 340, rng)
@@ -114,7 +121,7 @@ def population_precision(fraction, prevalence, shift):
     ("method", "k", "confidence", "low", "high"),
     [
         ("bootstrap", 100, 0.95, 0.92, 0.98),
-        ("bootstrap", 100, 0.8, 0.74, 0.86),
+        pytest.param("bootstrap", 100, 0.8, 0.74, 0.86, marks=pytest.mark.slow),
         ("wilson", 20, 0.95, 0.9, 0.975),
         ("exact", 20, 0.95, 0.94, 0.995),
     ],
@@ -139,6 +146,7 @@ def test_coverage_of_precision(method, k, confidence, low, high):
     assert low <= held / trials <= high
 
 
+@pytest.mark.slow
 def test_coverage_of_recall_at_fpr_and_auc():
     rng = np.random.default_rng(12)
     truths = {
@@ -156,6 +164,7 @@ def test_coverage_of_recall_at_fpr_and_auc():
         assert 0.9 <= count / trials <= 0.985, name
 
 
+@pytest.mark.slow
 def test_coverage_of_a_difference_and_size_of_its_test():
     rng = np.random.default_rng(13)
     held = false_alarms = found = 0

@@ -49,6 +49,7 @@ def both():
     return table(600, rng), table(400, rng), rng
 
 
+@pytest.mark.slow
 def test_no_alarm_without_drift():
     alarms = 0
     for seed in range(20):

@@ -290,7 +290,7 @@ def test_another_scoring_decides(scoring):
     assert str(scoring) in found.settings["scoring"]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(
     st.integers(0, 10_000),
     st.integers(12, 60),

@@ -40,7 +40,7 @@ def planted(n, seed, causes=3, d=8):
 @pytest.fixture(scope="module")
 def mixed():
     X, y = rows(500, 0)
-    return pick(X, y, rows(300, 1)[0], 20, models=trees())
+    return pick(X, y, rows(300, 1)[0], 20, models=trees(), cv=3, repeats=1)
 
 
 def test_a_linear_combination_is_explained_exactly():
@@ -48,7 +48,7 @@ def test_a_linear_combination_is_explained_exactly():
     X[::7, 1] = np.nan
     candidates = rows(150, 1, d=5)[0]
     candidates[::5, 1] = np.nan
-    found = pick(X, y, candidates, 15, models=LINEAR)
+    found = pick(X, y, candidates, 15, models=LINEAR, cv=3, repeats=1)
     told = found.explained
     assert np.abs(told.value.sum(axis=1) - distance(found)).max() < 1e-9
     assert not told.error.any()
@@ -76,14 +76,14 @@ def test_sampled_values_keep_their_stated_error(mixed):
 
 def test_the_same_seed_gives_the_same_reasons(mixed):
     X, y = rows(500, 0)
-    again = pick(X, y, rows(300, 1)[0], 20, models=trees())
+    again = pick(X, y, rows(300, 1)[0], 20, models=trees(), cv=3, repeats=1)
     assert np.array_equal(again.explained.value, mixed.explained.value)
 
 
 def test_planted_causes_come_first():
     X, y, _ = planted(1500, 0)
     candidates, hit, cause = planted(1500, 1)
-    found = pick(X, y, candidates, 60, models=trees())
+    found = pick(X, y, candidates, 60, models=trees(), cv=3, repeats=1)
     told = found.reasons(1)
     first = told["column"].str[1:].astype(int).to_numpy()
     real = hit[found.selected]
@@ -121,7 +121,7 @@ def shops(n, seed):
 def test_an_encoded_category_is_one_reason():
     frame, hit = shops(600, 0)
     candidates, _ = shops(300, 1)
-    found = pick(frame, hit, candidates, 15, models=trees())
+    found = pick(frame, hit, candidates, 15, models=trees(), cv=3, repeats=1)
     told = found.reasons(3)
     assert set(told["column"]) <= {"amount", "country", "when"}
     first = told[told["reason"] == 1]
@@ -135,7 +135,7 @@ def test_features_that_mix_columns_are_explained_by_the_columns():
     X, y = rows(300, 0)
     candidates = rows(120, 1)[0]
     features = make_pipeline(StandardScaler(), PCA(2))
-    found = pick(X, y, candidates, 6, models=LINEAR, features=features)
+    found = pick(X, y, candidates, 6, models=LINEAR, features=features, cv=3, repeats=1)
     told = found.explained
     assert told.value.shape == (6, 4)
     assert np.abs(told.value.sum(axis=1) - distance(found)).max() < 1e-9
@@ -150,7 +150,8 @@ def test_sparse_and_dense_rows_give_the_same_sums(models):
     y = X[:, 0] + 0.3 * rng.normal(size=400) > 0.4
     if "boosting" in models:
         models = {"trees": models["trees"]}
-    found = pick(sparse.csr_matrix(X[:250]), y[:250], sparse.csr_matrix(X[250:]), 10, models=models)
+    parts = sparse.csr_matrix(X[:250]), y[:250], sparse.csr_matrix(X[250:])
+    found = pick(*parts, 10, models=models, cv=3, repeats=1)
     told = found.explained
     assert np.abs(told.value.sum(axis=1) - distance(found)).max() < 1e-9
     assert (np.abs(told.value).argmax(axis=1) == 0).mean() > 0.7
@@ -159,8 +160,10 @@ def test_sparse_and_dense_rows_give_the_same_sums(models):
 def test_candidates_that_stream_are_explained_alike():
     X, y = rows(300, 0)
     candidates = rows(100, 1)[0]
-    whole = pick(X, y, candidates, 8, models=LINEAR)
-    streamed = pick(X, y, lambda: iter(np.array_split(candidates, 3)), 8, models=LINEAR)
+    whole = pick(X, y, candidates, 8, models=LINEAR, cv=3, repeats=1)
+    streamed = pick(
+        X, y, lambda: iter(np.array_split(candidates, 3)), 8, models=LINEAR, cv=3, repeats=1
+    )
     assert np.allclose(whole.explained.value, streamed.explained.value, atol=1e-12)
     same = ["row", "rank", "reason", "column", "value"]
     assert whole.reasons()[same].equals(streamed.reasons()[same])
@@ -175,7 +178,7 @@ def test_another_budget_explains_its_own_rows(mixed):
 def test_the_list_rests_on_the_column_that_tells():
     X, y = rows(400, 0)
     frame = pd.DataFrame(X, columns=["tells", "b", "c", "d"])
-    found = pick(frame, y, frame[:100], 10, models=LINEAR)
+    found = pick(frame, y, frame[:100], 10, models=LINEAR, cv=3, repeats=1)
     worth = found.importance()
     assert list(worth.columns) == ["column", "hits_lost", "low", "high"]
     assert worth["column"][0] == "tells"
@@ -183,7 +186,9 @@ def test_the_list_rests_on_the_column_that_tells():
     assert set(worth["column"]) == set(frame.columns)
     assert (worth["low"] <= worth["hits_lost"]).all()
     assert (worth["hits_lost"][1:].abs() < 0.5 * worth["hits_lost"][0]).all()
-    sparsely = pick(sparse.csr_matrix(X), y, sparse.csr_matrix(X[:100]), 10, models=LINEAR)
+    sparsely = pick(
+        sparse.csr_matrix(X), y, sparse.csr_matrix(X[:100]), 10, models=LINEAR, cv=3, repeats=1
+    )
     assert sparsely.importance()["column"][0] == "x0"
 
 

@@ -37,7 +37,7 @@ def tables():
 
 def found(tables, k=20, **said):
     H, y, C, _ = tables
-    return pick(H, y, C, k, models=["PatMat"], effort="quick", **said)
+    return pick(H, y, C, k, models=["PatMat"], effort="quick", **{"cv": 3, **said})
 
 
 def read(tables, **said):
@@ -155,7 +155,7 @@ def test_a_base_rate_lowers_probabilities_and_forecast(tables):
     plain, rare = found(tables), found(tables, base_rate=0.02)
     assert rare.probability.mean() < 0.3 * plain.probability.mean()
     assert rare.expected_hits.value < plain.expected_hits.value
-    assert "2.0% of the candidates are taken to be positive, as you said" in rare.verdict
+    assert "2.0 % of the candidates are taken to be positive, as you said" in rare.verdict
     assert "as in the history" in plain.verdict
     assert np.array_equal(np.argsort(-rare.probability)[:20], np.argsort(-plain.probability)[:20])
 

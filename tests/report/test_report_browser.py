@@ -11,9 +11,10 @@ import pandas as pd
 import pytest
 from selenium.webdriver.common.keys import Keys
 
+from shortlist._written import fixed
 from shortlist.report import write_report
 from shortlist.report._figures import curve
-from shortlist.report._words import count, fixed, percent
+from shortlist.report._words import percent, rough
 
 CONTRAST = """
 const parse = (color) => {
@@ -80,12 +81,13 @@ def shown(browser):
 
 def expected(fig, k, n_candidates):
     more = max(1, round(k / 3))
-    fields = {name: count(fig.at(name, k)) for name in ("hits", "low", "high")}
     return {
-        **fields,
+        "hits": fixed(fig.at("hits", k), 0),
+        "low": fixed(fig.at("low", k), 0),
+        "high": fixed(fig.at("high", k), 0),
         "rate": percent(k / n_candidates),
         "more": fixed(more, 0),
-        "next": count(fig.at("hits", k + more) - fig.at("hits", k)),
+        "next": rough(fig.at("hits", k + more) - fig.at("hits", k), 0),
         "k": fixed(k, 0),
     }
 
@@ -146,7 +148,9 @@ def test_without_script_the_page_is_complete(browser, path, result):
         browser.open(path)
         for tools in ("#budget-controls", "#list-tools"):
             assert not browser.find(tools).is_displayed()
-        assert f"about {count(result.expected_hits.value)} hits" in browser.text("#budget-answer")
+        assert f"about {fixed(result.expected_hits.value, 0)} hits" in browser.text(
+            "#budget-answer"
+        )
         assert browser.find("#budget .mark").is_displayed()
         assert len(browser.driver.find_elements("css selector", "#list-table tbody tr")) == 60
     finally:
@@ -421,6 +425,20 @@ def test_print(browser, path):
         assert not browser.find(selector).is_displayed()
     assert browser.find("#budget .plot").is_displayed()
     assert browser.run("return document.documentElement.scrollWidth") <= 700
+    # Sheets repeat the text of a head, not its buttons; a number keeps its unit.
+    heads = browser.run(
+        "return [...document.querySelectorAll('#list-table thead th')].map((head) => ["
+        "head.dataset.column === undefined || getComputedStyle(head, '::before').content,"
+        "head.querySelector('button')?.offsetParent === undefined ? null : "
+        "head.querySelector('button').offsetParent])"
+    )
+    assert all(text is True or len(text) > 2 for text, _ in heads)
+    assert not any(button for _, button in heads)
+    lines = browser.run(
+        "const cell = document.querySelector('#list-table .chance');"
+        "return cell.querySelector('span').getClientRects().length"
+    )
+    assert lines == 1
     browser.command("Emulation.setEmulatedMedia", media="")
     pdf = base64.b64decode(browser.command("Page.printToPDF", preferCSSPageSize=True)["data"])
     pages = len(re.findall(rb"/Type\s*/Page\b", pdf))

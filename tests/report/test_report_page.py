@@ -20,7 +20,6 @@ from shortlist.picking.drift import Drift
 from shortlist.report import write_report
 from shortlist.report._figures import _smooth, curve, dots
 from shortlist.report._page import _json, page
-from shortlist.report._words import count
 
 
 class Reader(HTMLParser):
@@ -56,8 +55,9 @@ def test_the_answer_comes_first_and_settings_last(read, result):
     assert sections == ["answer", "list", "budget", "belief", "compared", "settings"]
     hits = result.expected_hits
     answer = read.text["answer"]
-    assert f"Of these 60, expect {count(hits.value)} to be “hit”" in answer
-    assert f"Between {count(hits.low)} and {count(hits.high)}, with 90 % probability" in answer
+    assert f"Of these 60, expect about {hits.value:.0f} to be “hit”" in answer
+    assert f"Between {hits.low:.0f} and {hits.high:.0f}, with 90 % probability" in answer
+    assert f"about {result.comparison.baseline.hits:.0f}." in answer
     for entry in result.comparison:
         assert entry.name in read.text["compared"]
     for version in result.settings["versions"].values():

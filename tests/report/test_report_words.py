@@ -8,14 +8,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from shortlist.certificate import Certificate
+from shortlist.picking.comparison import Comparison, Entry
 from shortlist.report._scale import Scale, rounded_around, rounded_up
 from shortlist.report._words import (
     at_most,
     certified,
-    count,
     duration,
     family,
     percent,
+    rough,
     sentence,
     signed,
 )
@@ -24,34 +25,54 @@ sizes = st.floats(1e-12, 1e12)
 
 
 @pytest.mark.parametrize(
-    ("value", "written"),
+    ("value", "decimals", "written"),
     [
-        (0, "0"),
-        (2.25, "2.2"),
-        (2.35, "2.4"),
-        (9.949, "9.9"),
-        (9.951, "10"),
-        (12.5, "12.5"),
-        (13.96, "14"),
-        (61_234.4, "61,234.4"),
+        (0, 0, "0"),
+        (2.25, 1, "2.2"),
+        (2.35, 1, "2.4"),
+        (9.6, 0, "10"),
+        (0.34, 0, "0.3"),
+        (0.034, 0, "0.03"),
+        (0.034, 1, "0.03"),
+        (61_234.4, 0, "61,234"),
     ],
 )
-def test_counts(value, written):
-    assert count(value) == written
+def test_rough_numbers(value, decimals, written):
+    assert rough(value, decimals) == written
 
 
 @pytest.mark.parametrize(
     ("share", "written"),
-    [(0, "0.00 %"), (0.0004, "0.04 %"), (0.00996, "1.0 %"), (0.0949, "9.5 %"), (1, "100 %")],
+    [(0, "0 %"), (0.0004, "0.04 %"), (0.00996, "1.0 %"), (0.0949, "9.5 %"), (1, "100 %")],
 )
 def test_percentages(share, written):
     assert percent(share) == written
 
 
+def difference(best, base, error):
+    part = {"weight": 0.0, "seconds": 0.0, "difference_error": error}
+    entries = [
+        Entry(
+            name,
+            name,
+            found,
+            found,
+            found,
+            found - base,
+            is_baseline=not first,
+            is_winner=first,
+            **part,
+        )
+        for name, found, first in (("winner", best, True), ("baseline", base, False))
+    ]
+    return signed(Comparison(tuple(entries), 50, {}), entries[0])
+
+
 def test_what_is_not_known_is_a_dash():
-    assert [count(math.nan), percent(math.nan), signed(math.nan, 1.0)] == 3 * ["–"]
-    assert signed(-3.0, math.inf) == "−3 ± ∞"
-    assert signed(12.0, 4.0) == "+12 ± 4"
+    assert [rough(math.nan, 0), percent(math.nan)] == 2 * ["–"]
+    assert difference(17.0, 20.0, math.inf) == "−3 ± ∞"
+    assert difference(32.0, 20.0, 4.0) == "+12 ± 4"
+    assert difference(32.0, math.nan, 4.0) == "–"
 
 
 def test_a_sentence_begins_with_a_capital():

@@ -13,8 +13,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from contract import checks
 from picking.made import Column, rows
 from shortlist import PatMat, TopStack
 
@@ -31,11 +31,11 @@ def stack(**options):
     return TopStack(members, 0.1, **options)
 
 
-@parametrize_with_checks(
-    [
+@checks(
+    *(
         TopStack([("a", LogisticRegression()), ("b", PatMat(0.1))], 0.5, head=head, cv=3)
         for head in ("greedy", "both")
-    ]
+    )
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

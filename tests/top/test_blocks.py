@@ -206,6 +206,7 @@ def test_a_plain_memmap_is_not_copied(rows, tmp_path):
     assert np.shares_memory(data.X, mapped)
 
 
+@pytest.mark.slow
 def test_memory_is_measured(tmp_path):
     """A file of 72 MB is fitted with far less on top of what an import takes."""
     code = """

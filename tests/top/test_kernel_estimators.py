@@ -9,20 +9,18 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from contract import checks
 from kernel_data import random_data
 from shortlist import CollapsedWarning, PatMat, TopPush
 from shortlist.rows.gaussian import GaussianEntries
 from shortlist.top import classifier as module
 
 
-@parametrize_with_checks(
-    [
-        TopPush(kernel="rbf"),
-        TopPush(0.3, kernel="rbf", loss="hinge"),
-        TopPush(kernel="precomputed"),
-    ]
+@checks(
+    TopPush(kernel="rbf"),
+    TopPush(0.3, kernel="rbf", loss="hinge"),
+    TopPush(kernel="precomputed"),
 )
 def test_estimator(estimator, check):
     check(estimator)

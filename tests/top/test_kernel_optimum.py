@@ -78,7 +78,10 @@ def test_binding_caps(k, C, gamma):
     assert model.certificate_.relative_gap <= 1e-6
 
 
-@pytest.mark.parametrize("model", [TopPush(kernel="rbf"), PatMat(0.1, kernel="rbf")])
+@pytest.mark.parametrize(
+    "model",
+    [pytest.param(TopPush(kernel="rbf"), marks=pytest.mark.slow), PatMat(0.1, kernel="rbf")],
+)
 def test_sample_first(model):
     """Enough rows for the fit to start on a sample, in float32 and in float64."""
     X, y = random_data(n=4000, d=5)

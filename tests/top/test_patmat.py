@@ -4,23 +4,21 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from contract import checks
 from kernel_data import random_data
 from oracles.patmat import quantile_by_bisection
 from shortlist import CollapsedWarning, PatMat
 from shortlist._losses import LOSSES
 from shortlist.top.surrogate_quantile import SurrogateQuantile
-from shortlist.top.thresholds import empirical_cut
+from shortlist.top.sweeps import empirical_cut
 
 
-@parametrize_with_checks(
-    [
-        PatMat(),
-        PatMat(0.5, quantile="all", loss="hinge"),
-        PatMat(kernel="rbf", cutoff="surrogate", tau=0.3),
-        PatMat(0.2, kernel="laplacian", loss="hinge"),
-    ]
+@checks(
+    PatMat(),
+    PatMat(0.5, quantile="all", loss="hinge"),
+    PatMat(kernel="rbf", cutoff="surrogate", tau=0.3),
+    PatMat(0.2, kernel="laplacian", loss="hinge"),
 )
 def test_estimator(estimator, check):
     check(estimator)

@@ -71,7 +71,7 @@ def problems(draw, strengths=(1e-2, 1.0, 1e2)):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(args=problems())
 def test_newton_reaches_the_optimum(args, loss):
     solution, certificate = run(make_problem(**args, loss=loss))

@@ -12,8 +12,8 @@ from sklearn.metrics import top_k_accuracy_score
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import normalize, scale
 from sklearn.svm import LinearSVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from contract import checks
 from shortlist import TopKSVC
 
 
@@ -23,13 +23,11 @@ def digits():
     return normalize(X[:600]), y[:600]
 
 
-@parametrize_with_checks(
-    [
-        TopKSVC(k=1),
-        TopKSVC(k=1, solver="block", fit_intercept=True, smoothing=0.1),
-        TopKSVC(k=1, kernel="rbf", weights="linear"),
-        TopKSVC(k=1, kernel="precomputed"),
-    ]
+@checks(
+    TopKSVC(k=1),
+    TopKSVC(k=1, solver="block", fit_intercept=True, smoothing=0.1),
+    TopKSVC(k=1, kernel="rbf", weights="linear"),
+    TopKSVC(k=1, kernel="precomputed"),
 )
 @pytest.mark.filterwarnings("ignore:k=:UserWarning")
 def test_estimator_checks(estimator, check):

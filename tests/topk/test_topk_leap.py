@@ -40,7 +40,7 @@ def value(problem, A):
     return own - 0.5 * np.vdot(A, problem.product(rows))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(
     seed=st.integers(0, 10_000),
     n=st.integers(2, 30),

@@ -38,7 +38,10 @@ def fitted(X, y, **parameters):
 @pytest.mark.parametrize("solver", FAST)
 @pytest.mark.parametrize("smoothing", [0.0, 0.3])
 @pytest.mark.parametrize(("weights", "k"), [("flat", 1), ("flat", 3), ("linear", 3), ("exp", 4)])
-@pytest.mark.parametrize("C", [0.05, 1.0, 50.0])
+@pytest.mark.parametrize(
+    "C",
+    [pytest.param(0.05, marks=pytest.mark.slow), 1.0, pytest.param(50.0, marks=pytest.mark.slow)],
+)
 def test_reaches_the_optimum(solver, weights, k, smoothing, C):
     X, y = random_problem(k, ties=k == 3)
     model = fitted(X, y, k=k, weights=weights, smoothing=smoothing, C=C, solver=solver)

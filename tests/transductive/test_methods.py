@@ -250,8 +250,8 @@ def test_a_budget_that_does_not_bind_returns_the_plain_svm(method):
 
 
 def test_the_seed_decides_the_restarts():
-    X, y, candidates = random_data(8, 60, 60, 8)
-    problem = build(X, y, np.ones(60), candidates, np.ones(60), 5)
+    X, y, candidates = random_data(8, 40, 30, 4)
+    problem = build(X, y, np.ones(40), candidates, np.ones(30), 5)
     first = search(problem, monitor(), 3, 1)
     again = search(problem, monitor(), 3, 1)
     plain = search(problem, monitor(), 0, 1)

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from .._checks import spelling
+from .._written import percent
 from ._cells import is_blank, printable
 from ._dates import DAY_FIRST, read_date
 from ._numbers import POINT, read_number
@@ -243,8 +244,3 @@ class StrangeCount:
                     f"column {name!r} holds values in {percent(share)} of the candidates that the "
                     f"history has not ({shown}): check that both files mean the same."
                 )
-
-
-def percent(share: float) -> str:
-    """Write a share."""
-    return f"{100 * share:.0f} %"

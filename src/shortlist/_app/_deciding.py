@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from .._written import percent
 from ._cells import printable
 from ._columns import (
     CATEGORY,
@@ -22,7 +23,6 @@ from ._columns import (
     Columns,
     different,
     native_floats,
-    percent,
     read_all,
 )
 from ._dates import DAY_FIRST, MONTH_FIRST, find_date_sentinel, look_at_dates, since_1970

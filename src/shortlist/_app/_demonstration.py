@@ -12,6 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from .._files import free_names
+from .._written import percent
 from ..datasets import load_credit
 from ..picking.models import Task, default_features
 from ._picking import run_pick
@@ -29,7 +30,7 @@ def run_demo(budget: int, seed: int, force: bool) -> None:
     names = ["shortlist.csv", "report.html"]
     output, report = names if force else free_names(*names)
     click.echo(
-        f"{len(past)} loans whose outcome is known, {bad[past].mean():.0%} of them bad. "
+        f"{len(past)} loans whose outcome is known, {percent(bad[past].mean())} of them bad. "
         f"{len(now)} others: which {budget} should be looked at?\n"
     )
     with tempfile.TemporaryDirectory(prefix="shortlist-") as folder:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Any
@@ -96,15 +97,15 @@ def run_evaluate(
     click.echo(f"{len(y):,} rows, {int(y.sum()):,} labelled {chosen!r}; list of {k:,}")
     lines: list[tuple[str, dict[str, Any], str | None]] = [
         (f"hits in the first {k:,}", hits, None),
-        ("precision", precision, "{:.1%}"),
-        (f"recall, of all {chosen!r}", figures.get("recall_at_k", {}), "{:.1%}"),
-        ("above every other row", figures.get("positives_at_top", {}), "{:.1%}"),
+        ("precision", precision, "{:.1f} %"),
+        (f"recall, of all {chosen!r}", figures.get("recall_at_k", {}), "{:.1f} %"),
+        ("above every other row", figures.get("positives_at_top", {}), "{:.1f} %"),
     ]
     lines = [line for line in lines if line[1]]
     width = max(len(name) for name, _, _ in lines)
     for name, value, style in lines:
         estimate, low, high = (
-            _count(value[key]) if style is None else style.format(value[key])
+            _count(value[key], key) if style is None else style.format(100 * value[key])
             for key in ("estimate", "low", "high")
         )
         click.echo(f"  {name:<{width}}  {estimate:>7}   95 % interval {low} to {high}")
@@ -112,9 +113,11 @@ def run_evaluate(
         click.echo(line)
 
 
-def _count(hits: float) -> str:
-    """Hits: whole where they are whole, one decimal where ties or an interval share them."""
-    return f"{round(hits):,}" if abs(hits - round(hits)) < 1e-9 else f"{hits:,.1f}"
+def _count(hits: float, key: str) -> str:
+    """Hits: whole where they are whole, one decimal where ties share them; ends rounded out."""
+    ends = {"low": math.floor, "high": math.ceil}
+    whole = ends.get(key, round)(round(hits, 9))
+    return f"{whole:,}" if key in ends or abs(hits - whole) < 1e-9 else f"{hits:,.1f}"
 
 
 def read_scored(

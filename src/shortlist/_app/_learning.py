@@ -18,7 +18,7 @@ from ..picking.promise import promises_of
 from ..picking.reasons import Reasons, find_reasons
 from ..picking.subject import Subject
 from ._cells import printable
-from ._columns import DATE, Columns, StrangeCount
+from ._columns import ABSENT, DATE, Columns, StrangeCount
 from ._copies import Copies
 from ._deciding import parse_types, read_columns
 from ._features import Features
@@ -141,7 +141,7 @@ def learn(
     extra = request.columns(old.columns)
     if request.exclude is not None:
         extra = list(dict.fromkeys([*extra, *request.ids]))
-    pool = _Pool(table, columns, copies, extra, keep_known=request.keep_known)
+    pool = _FileCandidates(table, columns, copies, extra, keep_known=request.keep_known)
     notes += pool.notes(old.name)
     pool.check_budget(request.budget)
     clock.done("reading")
@@ -221,6 +221,10 @@ def _reasons(job: Job) -> Reasons:
             cells[place] = as_dates(cells[place])
             if usual[place] is not None:
                 usual[place] = as_dates(np.array([usual[place]]))[0]
+        elif cells[place].dtype == object:
+            cells[place] = cells[place].copy()
+            cells[place][cells[place] == ABSENT] = None
+            usual[place] = None if usual[place] == ABSENT else usual[place]
     return replace(found, cells=cells, usual=usual)
 
 
@@ -244,7 +248,7 @@ def _repeated(marks: np.ndarray, y: np.ndarray, identified: bool) -> np.ndarray:
     return repeated
 
 
-class _Pool:
+class _FileCandidates:
     """The candidates, read once to find those that are in the history."""
 
     def __init__(
@@ -326,7 +330,7 @@ def _choose(
     typed: pd.DataFrame,
     y: np.ndarray,
     terms: dict[str, Any],
-    pool: _Pool,
+    pool: _FileCandidates,
     request: Request,
 ) -> None:
     """Compare models and choose the rows."""

@@ -10,6 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from .._written import fixed
+from ..picking.comparison import counted
 from ..picking.ledger import LEVEL, Decay, Line, judge
 from ..picking.promise import Promise
 from ._tables import TableError
@@ -59,8 +61,8 @@ class Kept:
         where = "inside" if self.inside else "outside"
         shown = "p < 0.001" if chance < 0.001 else f"p = {chance:.2g}"
         return (
-            f"promised {_count(p.value)} ({_count(p.low)} to {_count(p.high)}), found "
-            f"{_count(self.found)}: {where}, {shown}"
+            f"promised {counted(p.value)} ({fixed(p.low, 0)} to {fixed(p.high, 0)}), found "
+            f"{_found(self.found)}: {where}, {shown}"
         )
 
     def record(self) -> dict[str, Any]:
@@ -84,8 +86,9 @@ def compare(promise: Promise, found: float) -> Kept:
     return Kept(promise, found, promise.p_value(found))
 
 
-def _count(hits: float) -> str:
-    return f"{hits:,.0f}" if hits >= 9.95 or float(hits).is_integer() else f"{hits:.1f}"
+def _found(hits: float) -> str:
+    """Write hits that were counted; ties at the end of a list may share one."""
+    return fixed(hits, 0 if float(hits).is_integer() else 1)
 
 
 def digest(path: Path) -> str:
@@ -177,7 +180,7 @@ class Ledger:
         )
         inside = sum(line.promise.low <= line.found <= line.promise.high for line in self.lines)
         said = (
-            f"{n:,} lists so far: promised {_count(promised)}, found {_count(found)}; "
+            f"{n:,} lists so far: promised {counted(promised)}, found {_found(found)}; "
             f"{inside:,} of {n:,} inside their intervals."
         )
         if n == 1:

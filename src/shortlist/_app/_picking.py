@@ -124,6 +124,7 @@ def write_outputs(job: Job, table: Table, outputs: Outputs, request: Request) ->
 
 def _summary(job: Job, request: Request, clock: Clock) -> dict[str, Any]:
     result = job.result
+    wall, cpu = clock.all()
     return {
         "command": "pick",
         "k": result.k,
@@ -147,7 +148,8 @@ def _summary(job: Job, request: Request, clock: Clock) -> dict[str, Any]:
         "leaks": [vars(leak) for leak in job.leaks],
         "warnings": job.notes,
         "settings": result.settings,
-        "seconds": clock.all(),
+        "seconds": wall,
+        "cpu_seconds": cpu,
         "files": {"output": request.output, "report": request.report, "save": request.save},
         "list": job.entries,
     }

@@ -68,18 +68,26 @@ def _lines() -> Iterator[Progress]:
 
 
 class Clock:
-    """Seconds of each part of the work."""
+    """Seconds of each part of the work, on the wall and of the processor."""
 
     def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
-        self._last = self._first = time.perf_counter()
+        self._last = self._first = _now()
+        self._parts: dict[str, tuple[float, float]] = {}
 
     def done(self, part: str) -> None:
         """Put what has passed down to a part."""
-        now = time.perf_counter()
-        self.seconds[part] = self.seconds.get(part, 0.0) + now - self._last
+        now = _now()
+        wall, cpu = self._parts.get(part, (0.0, 0.0))
+        self._parts[part] = (wall + now[0] - self._last[0], cpu + now[1] - self._last[1])
         self._last = now
 
-    def all(self) -> dict[str, float]:
-        """Every part, and the sum."""
-        return {**self.seconds, "total": self._last - self._first}
+    def all(self) -> tuple[dict[str, float], dict[str, float]]:
+        """Every part, and the sum: seconds, and CPU seconds of this process."""
+        total = (self._last[0] - self._first[0], self._last[1] - self._first[1])
+        every = {**self._parts, "total": total}
+        wall, cpu = ({name: t[side] for name, t in every.items()} for side in (0, 1))
+        return wall, cpu
+
+
+def _now() -> tuple[float, float]:
+    return time.perf_counter(), time.process_time()

@@ -57,7 +57,7 @@ def run_score(
         # Ids of the history come along where the file has them.
         named = list(dict.fromkeys([*ids, *(i for i in saved.ids if i in table.columns)]))
         stack.enter_context(outputs)
-        scores, notes = _scores(table, saved)
+        scores, notes = _scores(table, saved, model)
         for note in notes:
             warn(note)
         selected = best_first(scores, k)
@@ -95,16 +95,25 @@ def _check_columns(table: Table, saved: SavedModel, model: str) -> None:
         )
 
 
-def _scores(table: Table, saved: SavedModel) -> tuple[np.ndarray, list[str]]:
+def _scores(table: Table, saved: SavedModel, model: str) -> tuple[np.ndarray, list[str]]:
     from .._scores import positive_scores
     from ._columns import StrangeCount
+    from ._model_file import ModelFileError
 
-    strange = StrangeCount(saved.columns, saved.features.categories)
-    typed = (strange.add(saved.columns.apply(block)) for block in table.blocks())
-    scores = np.concatenate(
-        [
-            positive_scores(saved.pipeline, saved.features.make(block).to_numpy(), 1)
-            for block in typed
-        ]
-    )
-    return scores, list(strange.warnings())
+    parts: list[np.ndarray] = []
+    for block in table.blocks():
+        try:
+            if not parts:
+                strange = StrangeCount(saved.columns, saved.features.categories)
+            typed = strange.add(saved.columns.apply(block))
+            made = saved.features.make(typed).to_numpy()
+            parts.append(positive_scores(saved.pipeline, made, 1))
+        except (TableError, MemoryError):
+            raise
+        except Exception as error:
+            # Parts that were read one by one need not fit together.
+            raise ModelFileError(
+                f"{model} cannot score rows ({type(error).__name__}): its parts do not fit "
+                "together; make it again with shortlist pick --save."
+            ) from error
+    return np.concatenate(parts), list(strange.warnings())

@@ -41,11 +41,11 @@ class _PartitionedFit(LazyClassifier, TopClassifier):
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
-        rule = self._check_parameters(in_blocks=True)
+        recipe = self._check_parameters(in_blocks=True)
         with lost_cluster():
             check_features(self, X, reset=True)
-            data = read_partitions(self, X, y, sample_weight, rule.everything)
-            self._fit_blocks(rule, data)
+            data = read_partitions(self, X, y, sample_weight, recipe.everything)
+            self._fit_blocks(recipe, data)
         return self
 
 
@@ -64,7 +64,7 @@ class TopPush(_PartitionedFit, top.TopPush):
 
     Parameters
     ----------
-    k, rows, C, loss, tol, max_iter, time_limit, warm_start, verbose, callback
+    k, rows, smoothing, C, loss, tol, max_iter, time_limit, warm_start, verbose, callback
         As in :class:`shortlist.TopPush`, as are the others, which concern kernels.
 
     See Also

@@ -31,8 +31,10 @@ from scipy.stats import chi2_contingency, ks_2samp, norm, rankdata
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
+from threadpoolctl import threadpool_limits
 
 from .._scores import take_rows
+from .._written import percent
 from .combining import HeldOut
 from .history import History
 from .outlook import Evidence, Outlook
@@ -142,7 +144,9 @@ def find_drift(history: History, new: Any, subject: Subject, seed: int) -> Drift
     old = take_rows(history.X, past)
     M = _stacked(subject.make(old), subject.make(new))
     label = np.repeat([0, 1], [len(past), n_new])
-    judge = _Judge.fit(M, label, seed)
+    # So few rows: threads gain nothing, and on a busy machine they wait for one another.
+    with threadpool_limits(1):
+        judge = _Judge.fit(M, label, seed)
     smallest, columns = changed_columns(old, new, subject.columns)
     # Bonferroni's: the classifier sees columns together, the tests of columns values it knows not.
     p_value, auc = min(1.0, 2.0 * judge.p_value, 2.0 * smallest), judge.auc
@@ -153,7 +157,7 @@ def find_drift(history: History, new: Any, subject: Subject, seed: int) -> Drift
     effective = float(weight.sum() ** 2 / (weight @ weight))
     refused = None
     if outside > _OUTSIDE:
-        refused = f"{outside:.0%} of the candidates are unlike every row of the history"
+        refused = f"{percent(outside)} of the candidates are unlike every row of the history"
     elif effective < max(_FEWEST, _RESTS_ON * len(history)):
         refused = (
             f"only {effective:,.0f} of {len(history):,} rows of the history are like the candidates"
@@ -284,8 +288,8 @@ def _changes(old: np.ndarray, new: np.ndarray) -> list[Change]:
     shares_missing = [float(gap.mean()) for gap in gaps]
     table = [[int(gap.sum()), int((~gap).sum())] for gap in gaps]
     told = (
-        f"missing in {shares_missing[1]:.0%} of the candidates, {shares_missing[0]:.0%} of the "
-        "history"
+        f"missing in {percent(shares_missing[1])} of the candidates, "
+        f"{percent(shares_missing[0])} of the history"
     )
     gaps_more = (abs(shares_missing[1] - shares_missing[0]), _chi2(table), told)
     old, new = (side[~gap] for side, gap in zip((old, new), gaps, strict=True))
@@ -303,7 +307,7 @@ def _numbers(old: np.ndarray, new: np.ndarray) -> Change:
     wider = (high[2] - high[0]) / spread
     outside = float(np.mean((new < old.min()) | (new > old.max())))
     if outside > 0.2:
-        text = f"{outside:.0%} of the candidates lie outside of what was seen"
+        text = f"{percent(outside)} of the candidates lie outside of what was seen"
     elif abs(high[1] - middle[1]) < 0.25 * spread and not 2 / 3 < wider < 1.5:
         text = f"spread {wider:.2g} times what it was"
     else:
@@ -326,12 +330,12 @@ def _categories(old: np.ndarray, new: np.ndarray) -> Change:
         # Nearly all values differ: those of the candidates are new as those of the history were.
         return 0.0, 1.0, ""
     if unseen > 0.05:
-        text = f"{unseen:.0%} of the candidates have values never seen"
+        text = f"{percent(unseen)} of the candidates have values never seen"
     else:
         most = int(np.argmax(np.abs(gap)))
         text = (
-            f"{str(values[most])[:40]!r} is {after[most] / len(new):.0%} of the candidates, was "
-            f"{before[most] / len(old):.0%}"
+            f"{str(values[most])[:40]!r} is {percent(after[most] / len(new))} of the candidates, "
+            f"was {percent(before[most] / len(old))}"
         )
     return float(0.5 * np.abs(gap).sum()), p_value, text
 

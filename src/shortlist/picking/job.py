@@ -23,18 +23,18 @@ from ..certificate import Certificate
 from .clusters import NAME as CLUSTER
 from .combining import Combination, combine
 from .comparison import COMBINATION, forecast_budgets
-from .deciding import check_scoring
 from .drift import drawn_rows, find_drift, weighted_outlook, weighted_rows
 from .goals import GOALS, Goal
 from .guarantee import check_shift, check_wish, refuse_beside, reserve
 from .history import Candidates, check_budget, make_folds, stacked
 from .importance import Study
-from .models import EFFORTS, Task, as_numbers, contestants, default_features, kind_of
+from .models import EFFORTS, RACE_ROWS, Task, as_numbers, contestants, default_features, kind_of
 from .order import Clusters, read_order, time_folds, windows_in_words
 from .outlook import Evidence, Outlook
 from .plan import make_plan
-from .race import RACE_ROWS, Progress, Race, fit_features, fit_model, run_race
+from .race import Progress, Race, fit_features, fit_model, run_race
 from .result import Shortlist, at_budget
+from .scoring import check_scoring
 from .subject import subject_of
 
 __all__ = ["Shortlist", "pick"]
@@ -153,7 +153,7 @@ def pick(
         False/True, -1/1 and no/yes.
     effort : {"quick", "normal", "thorough"}, default="normal"
         Settings a family, trees a forest, repeats of the folds, and rows of a long history
-        that race (10,000, 20,000 or 100,000).
+        that race (6,000, 20,000 or 100,000).
     value, cost : number, column or pair of arrays, default=None
         What a hit brings, and what taking a row costs. The list is then that of the largest
         expected sum, :math:`\sum_i (p_i v_i - c_i)` with calibrated probabilities

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from .._written import amount, percent
 from .combining import HeldOut
 from .comparison import ExpectedHits
 from .goals import GOALS
+from .noise import hit_interval
 from .outlook import CONFIDENCE
 from .replay import Records, Replays, cells_of, replay
 from .selection import select
@@ -113,7 +115,8 @@ class Plan:
         brought = [
             window.gain / (max(1, window.taken) if per_row else window.size) for window in windows
         ]
-        wider = stretch(gains, brought)
+        recent = len(np.unique(self.fold[self.recent]))
+        wider = stretch(gains, brought, recent)
         value, low, high = replays.interval(gains, CONFIDENCE, wider)
         if (self.records.outcome >= 0.0).all():
             low = max(0.0, low)
@@ -127,8 +130,14 @@ class Plan:
         expected = ExpectedGain(value, low, high, CONFIDENCE, most_hits, cost)
         hits = None
         if terms.goal == "hits":
-            wider = stretch(replays.hits, [window.hits / window.size for window in windows])
+            found = [window.hits / window.size for window in windows]
+            wider = stretch(replays.hits, found, recent)
             hits = _whole(replays.interval(replays.hits, CONFIDENCE, wider), k)
+            if hits.value < 1.0:
+                # No hit in the past is no proof that there is none: half a hit is added.
+                places = k * float(self.recent.sum()) / max(1, len(coming.value))
+                most = hit_interval(k, hits.value / k, np.inf, places, 0.0, CONFIDENCE)[1]
+                hits = replace(hits, high=max(hits.high, most))
             if not terms.valued:
                 expected = replace(expected, low=hits.low, high=hits.high)
         return {
@@ -176,14 +185,18 @@ class Plan:
         """Say what the terms did, in sentences."""
         terms, notes, cost = self.terms, [], gain.limits_cost
         hits = terms.goal == "hits"
-        between = f"{amount(gain.value)} ({amount(gain.low)} to {amount(gain.high)})"
+        value, low, high, other_value = (
+            amount(sum_, like=gain.value)
+            for sum_ in (gain.value, gain.low, gain.high, gain.most_hits)
+        )
+        between = f"{value} ({low} to {high})"
         if terms.valued:
             other = "with most hits" if hits else "by outcome alone"
-            notes.append(
-                f"This list is worth {between}; the list {other} {amount(gain.most_hits)}."
-            )
+            notes.append(f"This list is worth {between}; the list {other} {other_value}.")
         elif not hits:
-            notes.append(f"Expect a {terms.goal} of {between} with {CONFIDENCE:.0%} probability.")
+            notes.append(
+                f"Expect a {terms.goal} of {between} with {percent(CONFIDENCE)} probability."
+            )
         unit = " expected hits" if hits and not terms.valued else ""
         if not terms.fill and len(selected) < k:
             notes.append(
@@ -193,7 +206,7 @@ class Plan:
         elif len(selected) < k:
             notes.append(f"The terms leave {len(selected)} rows for a budget of {k}.")
         if terms.bounds:
-            notes.append(f"The limits cost {amount(cost)}{unit}.")
+            notes.append(f"The limits cost {amount(cost, like=gain.value)}{unit}.")
         if (terms.valued or not hits) and replays.one_row_carries_it:
             notes.append("One row usually brings more than half of the sum: expect large swings.")
         return notes
@@ -233,10 +246,21 @@ def make_plan(
     recent = np.ones(len(z), dtype=bool)
     if latest is not None:
         recent = fold >= held_out.first - latest
-    curve = GOALS[terms.goal].calibrate(z[recent], outcome[recent], weight[recent])
+    seen = float(weight[recent] @ outcome[recent] / weight[recent].sum())
+
+    def curve_of(some: np.ndarray) -> Any:
+        made = GOALS[terms.goal].calibrate(z[some], outcome[some], weight[some])
+        return made if terms.base_rate is None else made.at_base_rate(terms.base_rate, seen)
+
+    curve = curve_of(recent)
+    probability = np.array(curve(z))
+    if terms.valued:
+        # Values let the curve decide the order: one that has seen a row's outcome would flatter.
+        for number in np.unique(fold):
+            others = recent & (fold != number)
+            if len(np.unique(outcome[others])) > 1:
+                probability[fold == number] = curve_of(others)(z[fold == number])
     if terms.base_rate is not None:
-        seen = float(weight[recent] @ outcome[recent] / weight[recent].sum())
-        curve = curve.at_base_rate(terms.base_rate, seen)
         rate = terms.base_rate
         weight = weight * np.where(outcome > 0.0, rate / seen, (1 - rate) / (1 - seen))
     rows = held_out.row[used]
@@ -247,7 +271,6 @@ def make_plan(
             # The same entity in another window is another chance to find it.
             side = replace(side, entity=side.entity * (int(fold.max()) + 1) + fold)
         kept = min(1.0, _rows_each(terms.candidates.entity) / _rows_each(side.entity))
-    probability = curve(z)
     records = Records(
         side.gain(probability),
         outcome * side.value - side.cost,
@@ -264,29 +287,3 @@ def _rows_each(entity: np.ndarray | None) -> float:
     """Return the mean number of rows of an entity."""
     assert entity is not None
     return len(entity) / len(np.unique(entity))
-
-
-def percent(share: float) -> str:
-    """Write a share with two digits or more.
-
-    Examples
-    --------
-    >>> from shortlist.picking.plan import percent
-    >>> percent(0.3), percent(0.0123)
-    ('30%', '1.2%')
-    """
-    return f"{share:.0%}" if share >= 0.1 else f"{share:.1%}" if share >= 0.01 else f"{share:.2%}"
-
-
-def amount(value: float) -> str:
-    """Write a sum with three digits or more, thousands apart.
-
-    Examples
-    --------
-    >>> from shortlist.picking.plan import amount
-    >>> amount(41234.6), amount(3.14159), amount(-0.05)
-    ('41,235', '3.14', '-0.05')
-    """
-    size = abs(value)
-    digits = 0 if size >= 100 else 1 if size >= 10 else 2
-    return f"{value:,.{digits}f}"

@@ -13,6 +13,7 @@ from scipy import sparse
 from .._checks import check_number
 from .._cutoff import first_k
 from .._scores import take_rows
+from .._written import percent
 from ..certificate import Certificate
 from .combining import HeldOut
 from .comparison import (
@@ -23,7 +24,9 @@ from .comparison import (
     compare_models,
     expectation,
     forecast_hits,
-    verdict,
+    in_unit_of,
+    ranking,
+    through,
 )
 from .drift import Drift
 from .history import as_table, check_budget
@@ -331,7 +334,7 @@ class Shortlist:
 
         ax = axes_or_new(ax)
         line = self.forecast
-        label = f"{self.expected.confidence:.0%} interval"
+        label = f"{percent(self.expected.confidence)} interval"
         shade = {"color": BLUE, "alpha": 0.2, "linewidth": 0}
         ax.fill_between(line.budgets, line.low, line.high, label=label, **shade)
         ax.plot(line.budgets, line.hits, color=BLUE, label=self.winner)
@@ -356,7 +359,7 @@ class Shortlist:
             if 0 < length < self.n_candidates:
                 ax.axvline(length, color=GREY, linewidth=0.6)
                 ax.annotate(
-                    f"{share:.0%}",
+                    percent(share),
                     (length, 0.02 + 0.05 * place),
                     xycoords=("data", "axes fraction"),
                     xytext=(2, 0),
@@ -405,7 +408,7 @@ class Shortlist:
     def __repr__(self) -> str:
         return (
             f"<Shortlist: {self.k} of {self.n_candidates} candidates by {self.winner}, "
-            f"{self.expected.value:.1f} {self.comparison.unit} expected>"
+            f"{self.comparison.written(self.expected.value)} {self.comparison.unit} expected>"
         )
 
 
@@ -433,7 +436,7 @@ def at_budget(
     if plan.decides:
         listed = plan.at(k)
     else:
-        forecast, expected = agreed(forecast, expected, k, plan.probability)
+        forecast, expected = agreed(forecast, expected, k, plan.probability, outlook.mass)
         gain = ExpectedGain(
             expected.value, expected.low, expected.high, expected.confidence, expected.value
         )
@@ -446,14 +449,13 @@ def at_budget(
     hits = listed["expected_hits"]
     if drift.refused is not None and hits is not None:
         listed["expected_hits"] = replace(hits, low=0.0, high=float(k))
-    said = [verdict(comparison, chosen_for)]
-    if drift.refused is not None:
-        said = [f"If nothing had changed, {said[0]}"]
-    elif not numeric:
-        said.append(expectation(listed["expected_hits"]))
-    if plan.decides and drift.refused is None:
-        first = "By score alone, without these terms" if plan.terms.restricts else "By score alone"
-        said = [*said[1:], f"{first}, {said[0]}"]
+    promised = listed["expected_gain" if numeric else "expected_hits"]
+    comparison = in_unit_of(comparison, promised, plan.terms.goal == "mean")
+    said = [ranking(comparison, chosen_for, plan.terms.restricts)]
+    if not numeric:
+        forecast = through(forecast, promised, k)
+        rows = len(listed["selected"])
+        said = [expectation(promised, rows, drift.refused is not None), *said]
     return {
         "k": k,
         "guarantee": None,

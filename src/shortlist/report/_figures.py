@@ -84,8 +84,13 @@ def curve(shortlist: Shortlist) -> Curve:
         "hits": hits,
         "low": low,
         "high": high,
-        "baseline": _smooth(grid, along(forecast.baseline_hits)),
-        "random": grid * forecast.hits[-1] / n,
+        "baseline": _through(
+            grid,
+            _smooth(grid, along(forecast.baseline_hits)),
+            k,
+            shortlist.comparison.baseline.hits,
+        ),
+        "random": grid * float(shortlist.plan.probability.mean()),
     }
     budgets = Scale(0.0, float(reach))
     most = Scale(0.0, rounded_up(float(max(high.max(), values["baseline"].max(), 1.0)), 5))

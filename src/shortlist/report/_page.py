@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from .._written import fixed
 from ..picking.comparison import COMBINATION
 from ._figures import Curve, calibration, curve, dots, tested
 from ._rows import listed
@@ -19,12 +20,13 @@ from ._words import (
     DASH,
     certified,
     combined,
-    count,
     duration,
+    end,
+    ends,
     family,
-    fixed,
     percent,
     plain,
+    rough,
     sentence,
     signed,
 )
@@ -70,6 +72,7 @@ def page(
             {
                 "k": s.k,
                 "candidates": s.n_candidates,
+                "decimals": s.comparison.decimals,
                 "values": {} if fig is None else {n: _short(v) for n, v in fig.values.items()},
                 "places": {} if fig is None else {n: _short(v) for n, v in fig.places.items()},
                 "list": table["data"],
@@ -97,7 +100,7 @@ def _environment() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"count": count, "percent": percent, "whole": lambda value: fixed(value, 0)}
+    made.filters |= {"percent": percent, "whole": lambda value: fixed(value, 0)}
     return made
 
 
@@ -126,28 +129,27 @@ def _policy(style: str, script: str) -> str:
 
 
 def _answer(s: Shortlist, fig: Curve | None) -> dict[str, Any]:
-    hits = s.expected
+    hits, written = s.expected, s.comparison.written
     listed_rows = len(s.selected)
-    worth = s.plan.terms.valued
     return {
         "rows": listed_rows,
-        "value": count(hits.value),
-        "low": count(hits.low),
-        "high": count(hits.high),
+        "value": written(hits.value),
+        "low": end(s.comparison, hits.low),
+        "high": end(s.comparison, hits.high),
         "confidence": percent(hits.confidence),
         "counted": fig is not None,
         "goal": s.settings["goal"],
-        "random": None if fig is None else count(fig.at("random", s.k)),
+        "random": None if fig is None else rough(fig.at("random", s.k), s.comparison.decimals),
         "baseline": None
         if fig is None or s.winner == s.baseline
-        else count(fig.at("baseline", s.k)),
+        else written(s.comparison.baseline.hits),
         "baseline_name": s.baseline,
         "refused": s.drift.refused,
         "drift": s.drift.sentences()[:1],
         "weighted": s.drift.sentences()[1:] if s.drift.refused is None else [],
-        "terms": s.notes[:-1],
+        # The headline of a numeric outcome has said it already.
+        "terms": [text for text in s.notes[:-1] if not text.startswith("Expect ")],
         "assumed": s.notes[-1],
-        "gain": s.expected_gain if worth else None,
         "dots": None if fig is None else dots(s),
         "guaranteed": s.guarantee is not None,
         "verdict": sentence(s.verdict),
@@ -165,7 +167,7 @@ def _worth(importance: Any) -> list[tuple[str, str, str]]:
     if importance is None:
         return []
     return [
-        (str(name), count(lost), f"{count(low)} to {count(high)}")
+        (str(name), fixed(lost, 1), f"{fixed(low, 1)} to {fixed(high, 1)}")
         for name, lost, low, high in importance.head(8).itertuples(index=False, name=None)
         if lost > 0
     ]
@@ -179,18 +181,19 @@ def _ticks(scale: Scale, number: int) -> list[dict[str, str]]:
 def _budget(s: Shortlist, fig: Curve) -> dict[str, Any]:
     reach = int(fig.values["k"][-1])
     rival = None if s.winner == s.baseline else s.baseline
-    more = max(1, round(s.k / 3))
+    more, written = max(1, round(s.k / 3)), s.comparison.written
     shown = sorted({*range(0, reach + 1, max(1, reach // 10)), s.k, reach} - {0})
     return {
         "reach": reach,
         "moves": len(fig.values["k"]) > 1,
         "rival": rival,
         "now": {
-            name: count(fig.at(name, s.k)) for name in ("hits", "low", "high", "baseline", "random")
+            "hits": written(fig.at("hits", s.k)),
+            **{name: fixed(fig.at(name, s.k), 0) for name in ("low", "high")},
         },
         "rate": percent(s.k / s.n_candidates),
         "more": more,
-        "next": count(fig.at("hits", s.k + more) - fig.at("hits", s.k)),
+        "next": rough(fig.at("hits", s.k + more) - fig.at("hits", s.k), s.comparison.decimals),
         "band": fig.band(),
         "lines": {name: fig.line(name) for name in ("hits", "baseline", "random")},
         "guaranteed": None if s.guarantee is None else s.guarantee.other_lengths(),
@@ -203,11 +206,11 @@ def _budget(s: Shortlist, fig: Curve) -> dict[str, Any]:
         "table": [
             [
                 fixed(b, 0),
-                count(fig.at("hits", b)),
-                f"{count(fig.at('low', b))} to {count(fig.at('high', b))}",
+                written(fig.at("hits", b)),
+                ends(s.comparison, fig.at("low", b), fig.at("high", b)),
                 percent(fig.at("hits", b) / b),
-                *([count(fig.at("baseline", b))] if rival else []),
-                count(fig.at("random", b)),
+                *([written(fig.at("baseline", b))] if rival else []),
+                rough(fig.at("random", b), s.comparison.decimals),
             ]
             for b in shown
         ],
@@ -224,9 +227,12 @@ def _belief(s: Shortlist) -> dict[str, Any]:
         "how": s.settings["cv"],
         "counted": counted,
         "unit": s.comparison.unit,
-        "folds": [{"hits": count(hits), "x": f"{float(scale.place(hits)):.2f}%"} for hits in folds],
-        "mean": count(s.comparison.winner.hits),
-        "mean_x": f"{min(100.0, float(scale.place(s.comparison.winner.hits))):.2f}%",
+        "folds": [
+            {"hits": fixed(hits, 1), "x": f"{float(scale.place(hits)):.2f}%"} for hits in folds
+        ],
+        "line": None
+        if s.plan.decides
+        else f"{min(100.0, float(scale.place(s.expected.value))):.2f}%",
         "ticks": _ticks(scale, 6),
         "parts": [
             {
@@ -270,7 +276,7 @@ def _compared(s: Shortlist) -> dict[str, Any]:
     members = [entry for entry in entries if entry.family != COMBINATION]
     return {
         "sentence": _why_this(found, s.k),
-        "rows": [_entry(entry, scale, found.baseline.hits) for entry in best],
+        "rows": [_entry(entry, scale, found) for entry in best],
         "ticks": _ticks(scale, 5),
         "confidence": percent(s.expected.confidence),
         "unit": found.unit,
@@ -278,9 +284,9 @@ def _compared(s: Shortlist) -> dict[str, Any]:
         "all": [
             (
                 entry.name,
-                count(entry.hits),
-                f"{count(entry.low)} to {count(entry.high)}",
-                DASH if entry.is_baseline else signed(entry.difference, entry.difference_error),
+                found.written(entry.hits),
+                ends(found, entry.low, entry.high),
+                signed(found, entry),
                 DASH if entry.family == COMBINATION else percent(entry.weight),
                 duration(entry.seconds),
             )
@@ -296,34 +302,35 @@ def _why_this(found: Comparison, k: int) -> str:
     if winner.is_baseline:
         return "Nothing that was tried beat the yardstick, so the yardstick ranks the list."
     name = "The combination" if winner.family == COMBINATION else sentence(winner.name)
-    gap = winner.difference
+    gap = found.difference(winner)
+    size = found.written(abs(gap))
     if found.unit != "hits":
-        how = "may be chance" if abs(gap) <= winner.difference_error else "is more than chance"
+        how = (
+            "may be chance"
+            if abs(winner.difference) <= winner.difference_error
+            else "is more than chance"
+        )
         return (
-            f"{name} brings {count(abs(gap))} {'more' if gap >= 0 else 'less'} with {k:,} rows "
+            f"{name} brings {size} {'more' if gap >= 0 else 'less'} with {k:,} rows "
             f"than the yardstick, {baseline.name}: a difference that {how}."
         )
-    said = (
-        f"{name} finds {count(abs(gap))} {'more' if gap >= 0 else 'fewer'} hits in a list of {k:,}"
-    )
-    if abs(gap) <= winner.difference_error:
+    said = f"{name} finds {size} {'more' if gap >= 0 else 'fewer'} hits in a list of {k:,}"
+    if abs(winner.difference) <= winner.difference_error:
         return f"{said} than the yardstick, {baseline.name}: a difference that may be chance."
     return f"{said} than the yardstick, {baseline.name}: more than chance explains."
 
 
-def _entry(entry: Entry, scale: Scale, zero: float) -> dict[str, Any]:
+def _entry(entry: Entry, scale: Scale, found: Comparison) -> dict[str, Any]:
     low, high, at, reference = (
         f"{min(100.0, max(0.0, float(scale.place(value)))):.2f}%"
-        for value in (entry.low, entry.high, entry.hits, zero)
+        for value in (entry.low, entry.high, entry.hits, found.baseline.hits)
     )
     return {
         "name": family(entry.family),
         "kind": "winner" if entry.is_winner else "baseline" if entry.is_baseline else "plain",
-        "hits": count(entry.hits),
-        "interval": f"{count(entry.low)} to {count(entry.high)}",
-        "difference": DASH
-        if entry.is_baseline
-        else signed(entry.difference, entry.difference_error),
+        "hits": found.written(entry.hits),
+        "interval": ends(found, entry.low, entry.high),
+        "difference": signed(found, entry),
         "low": low,
         "high": high,
         "at": at,

@@ -1,12 +1,14 @@
-"""Numbers and sentences of the report. `page.js` writes numbers by the same rules."""
+"""Sentences of the report. `page.js` writes numbers by the rules of :mod:`shortlist._written`."""
 
 from __future__ import annotations
 
 import math
 from decimal import ROUND_CEILING, Context
 
+from .._written import fixed
+from .._written import percent as written_percent
 from ..certificate import Certificate
-from ..picking.comparison import COMBINATION, Comparison, counted
+from ..picking.comparison import COMBINATION, Comparison, Entry
 
 DASH = "–"
 
@@ -35,28 +37,29 @@ def family(name: str) -> str:
     return _FAMILIES.get(name, name)
 
 
-def fixed(value: float, decimals: int) -> str:
-    """Write a number with separators of thousands; halves go to the even neighbour."""
-    scale = 10**decimals
-    return f"{round(value * scale) / scale:,.{decimals}f}"
-
-
 def sentence(words: str) -> str:
     """Begin with a capital: names of models need not."""
     return words[:1].upper() + words[1:]
 
 
-def count(value: float) -> str:
-    """Write an expected number of hits, as the verdict does."""
-    return counted(value) if math.isfinite(value) else DASH
+def rough(value: float, decimals: int) -> str:
+    """Write a number beside others of so many decimals; a small one with a digit of its own.
+
+    Examples
+    --------
+    >>> from shortlist.report._words import rough
+    >>> rough(9.6, 0), rough(0.34, 0), rough(0.0, 0), rough(12.34, 1)
+    ('10', '0.3', '0', '12.3')
+    """
+    if not math.isfinite(value):
+        return DASH
+    own = 0 if not value or value >= 0.5 else 1 if value >= 0.05 else 2
+    return fixed(value, max(decimals, own))
 
 
 def percent(share: float) -> str:
-    """Write a share: about two digits, never more than two decimals."""
-    if not math.isfinite(share):
-        return DASH
-    value = 100 * share
-    return f"{fixed(value, 0 if value >= 9.95 else 1 if value >= 0.995 else 2)} %"
+    """Write a share."""
+    return written_percent(share) if math.isfinite(share) else DASH
 
 
 def at_most(share: float) -> str:
@@ -70,13 +73,23 @@ def plain(value: float) -> str:
     return f"{value:.5g}" if math.isfinite(value) else DASH
 
 
-def signed(value: float, error: float) -> str:
-    """Write a difference with half the width of its interval."""
-    if not math.isfinite(value):
+def signed(comparison: Comparison, entry: Entry) -> str:
+    """Write a difference to the yardstick with half the width of its interval."""
+    if entry.is_baseline or not math.isfinite(entry.difference):
         return DASH
-    sign = "−" if value < 0 else "+"
-    spread = "∞" if math.isinf(error) else count(error)
-    return f"{sign}{count(abs(value))} ± {spread}"
+    gap = comparison.difference(entry)
+    sign = "−" if gap < 0 else "+" if gap > 0 else ""
+    return f"{sign}{comparison.written(abs(gap))} ± {comparison.noise(entry)}"
+
+
+def ends(comparison: Comparison, low: float, high: float) -> str:
+    """Write an interval: hits are counted, so its ends are whole."""
+    return " to ".join(end(comparison, value) for value in (low, high))
+
+
+def end(comparison: Comparison, value: float) -> str:
+    """Write an end of an interval."""
+    return fixed(value, 0) if comparison.unit == "hits" else comparison.written(value)
 
 
 def duration(seconds: float) -> str:

@@ -3,7 +3,7 @@
   const data = JSON.parse(document.getElementById("report-data").textContent);
   const find = (id) => document.getElementById(id);
 
-  // The same rules as in _words.py.
+  // The same rules as in _written.py.
   const fixed = (value, decimals) => {
     const scale = 10 ** decimals;
     const below = Math.floor(value * scale);
@@ -15,9 +15,11 @@
   };
   const write = {
     whole: (value) => fixed(value, 0),
-    count: (value) => fixed(value, 1).replace(/\.0$/, ""),
+    hits: (value) => fixed(value, data.decimals),
+    rough: (value) => fixed(value, Math.max(data.decimals, !value || value >= 0.5 ? 0 : value >= 0.05 ? 1 : 2)),
     percent: (share) => {
       const value = 100 * share;
+      if (!value) return "0 %";
       return `${fixed(value, value >= 9.95 ? 0 : value >= 0.995 ? 1 : 2)} %`;
     },
   };
@@ -109,7 +111,8 @@
       row.hidden = !words[i].includes(wanted);
       shown += !row.hidden;
     }
-    count.textContent = wanted ? `${fixed(shown, 0)} of ${rows.length} rows` : `${rows.length} rows`;
+    const all = `${fixed(rows.length, 0)} rows`;
+    count.textContent = wanted ? `${fixed(shown, 0)} of ${all}` : all;
     cue();
   });
 
@@ -118,7 +121,7 @@
     const column = Number(head.dataset.column);
     const button = document.createElement("button");
     button.type = "button";
-    button.textContent = head.textContent;
+    button.textContent = head.dataset.name = head.textContent;
     head.replaceChildren(button);
     button.addEventListener("click", () => {
       const numbers = list.rows.every((row) => row[column] === null || typeof row[column] === "number");

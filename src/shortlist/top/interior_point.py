@@ -33,14 +33,15 @@ from functools import partial
 
 import numpy as np
 from scipy import linalg, sparse
+from scipy.linalg import lapack
 
 from ..rows.operators import Rows
 from .problem import NO_BOUND, Bound, dual_bound
 from .sides import (
     Goals,
-    Pairs,
     PositiveEquations,
     PositiveSide,
+    Products,
     RankedEquations,
     SideStep,
     Steps,
@@ -78,13 +79,13 @@ class _Linear:
 
 @dataclass(frozen=True)
 class _Step:
-    """Changes of the model, of both sides' scores, of the threshold and of all pairs."""
+    """Changes of the model, of both sides' scores, of the threshold and of all products."""
 
     dw: np.ndarray
     ds_positive: np.ndarray
     ds_ranked: np.ndarray
     side: SideStep
-    pairs: Steps
+    products: Steps
 
 
 class InteriorPoint:
@@ -127,9 +128,9 @@ class InteriorPoint:
         return self.problem.threshold.value(self.ranked.scores, self.ranked.weight)
 
     @property
-    def pairs(self) -> Pairs:
+    def products(self) -> Products:
         """All products that go to zero."""
-        return {**self.positive.pairs, **self.ranked.pairs}
+        return {**self.positive.products, **self.ranked.products}
 
     @property
     def working(self) -> np.ndarray:
@@ -152,8 +153,8 @@ class InteriorPoint:
         return self.ranked.beta
 
     def _mu(self) -> float:
-        pairs = self.pairs
-        return sum(pair.product() for pair in pairs.values()) / len(pairs)
+        products = self.products
+        return sum(product.total() for product in products.values()) / len(products)
 
     def settle(self, last: Start) -> Bound:
         """Start anew from the model, which is taken to be good; return its dual value.
@@ -172,7 +173,7 @@ class InteriorPoint:
             if dual.lower < best.lower:
                 break
             best = dual
-        share = self.ranked.settled_share / len(self.pairs)
+        share = self.ranked.settled_share / len(self.products)
         self.centre(max(share * (primal - best.value), 1e-12 * primal))
         return best
 
@@ -225,18 +226,18 @@ class InteriorPoint:
 
     def step(self) -> float:
         """Take one predictor-corrector step; return its length."""
-        pairs, mu = self.pairs, self._mu()
+        products, mu = self.products, self._mu()
         linear = self._linearise()
-        step = self._direction(linear, goals(pairs, 0.0))
-        length = min(1.0, _longest(pairs, step.pairs))
+        step = self._direction(linear, goals(products, 0.0))
+        length = min(1.0, _longest(products, step.products))
         predicted = sum(
-            pair.product_after(step.pairs[name], length) for name, pair in pairs.items()
+            product.total_after(step.products[name], length) for name, product in products.items()
         )
-        centring = min(max((predicted / len(pairs) / mu) ** 3, 1e-8), 1.0)
+        centring = min(max((predicted / len(products) / mu) ** 3, 1e-8), 1.0)
         second_order = 1.0 if length >= 0.1 else length * length
-        goal = goals(pairs, centring * mu, step.pairs, second_order)
+        goal = goals(products, centring * mu, step.products, second_order)
         step = self._direction(linear, goal)
-        length = min(1.0, _SHORTEN * _longest(pairs, step.pairs))
+        length = min(1.0, _SHORTEN * _longest(products, step.products))
         self._move(step, length)
         return length
 
@@ -270,18 +271,19 @@ class InteriorPoint:
         sums = Sums(float(positive.alpha.sum()), float(Ee.sum()), self._total)
         right = ranked.right(linear.ranked, rest, sums, goal)
         right -= ranked.signs * (linear.columns.T @ base)
-        border = np.linalg.solve(linear.bordered, right)
+        border = _solve(linear.bordered, right)
         dw = base + linear.response @ border
         ds_positive, ds_ranked = positive.rows.scores(dw), ranked.rows.scores(dw)
         side = ranked.step(linear.ranked, rest, border, ds_ranked, goal)
         steps = positive.step(linear.positive, goal, e, side.dt, ds_positive)
-        return _Step(dw, ds_positive, ds_ranked, side, {**steps, **side.pairs})
+        return _Step(dw, ds_positive, ds_ranked, side, {**steps, **side.products})
 
     def _move(self, step: _Step, length: float) -> None:
         self._sums = None
         for side in (self.positive, self.ranked):
-            side.pairs = {
-                name: pair.moved(step.pairs[name], length) for name, pair in side.pairs.items()
+            side.products = {
+                name: product.moved(step.products[name], length)
+                for name, product in side.products.items()
             }
         self.w = self.w + length * step.dw
         self._t += length * step.side.dt
@@ -294,8 +296,8 @@ class InteriorPoint:
             self._total += length * step.side.d_total
 
 
-def _longest(pairs: Pairs, steps: Steps) -> float:
-    return min(pair.length(steps[name]) for name, pair in pairs.items())
+def _longest(products: Products, steps: Steps) -> float:
+    return min(product.length(steps[name]) for name, product in products.items())
 
 
 class NewtonSystem:
@@ -324,8 +326,7 @@ class NewtonSystem:
         matrix = positives.gram(E)
         matrix += negatives.gram(D)
         matrix.flat[:: self._n_features + 1] += 1.0
-        factor = _cholesky(matrix)
-        return lambda rhs: linalg.cho_solve(factor, rhs, check_finite=False)
+        return partial(_substitute, _cholesky(matrix))
 
     def _factor_rows(self, E: np.ndarray, D: np.ndarray) -> Solve:
         root = np.sqrt(np.concatenate([E, D]))
@@ -336,7 +337,7 @@ class NewtonSystem:
         rows = self._parts[0].stack(self._parts[1])
 
         def rough(rhs: np.ndarray) -> np.ndarray:
-            inside = linalg.cho_solve(factor, root * rows.scores(rhs), check_finite=False)
+            inside = _substitute(factor, root * rows.scores(rhs))
             return rhs - rows.combine(root * inside)
 
         def solve_one(rhs: np.ndarray) -> np.ndarray:
@@ -363,7 +364,7 @@ class NewtonSystem:
 
         def precondition(r: np.ndarray) -> np.ndarray:
             base = r / diagonal
-            inside = linalg.cho_solve(factor, root * heavy_rows.scores(base), check_finite=False)
+            inside = _substitute(factor, root * heavy_rows.scores(base))
             return base - heavy_rows.combine(root * inside) / diagonal
 
         def apply(x: np.ndarray) -> np.ndarray:
@@ -405,18 +406,32 @@ def _heavy_rows(rows: Rows, v: np.ndarray) -> np.ndarray:
     return order[: count[np.argmin(3.0 * steps * per_step + per_pair * count**2.0)]]
 
 
-def _cholesky(matrix: np.ndarray) -> tuple[np.ndarray, bool]:
-    # The transposed view is Fortran-ordered, so LAPACK works in place on what
-    # was the upper triangle.
+# LAPACK without SciPy's checks of shapes and types: the systems are small and many.
+
+
+def _cholesky(matrix: np.ndarray) -> np.ndarray:
+    """Return the factor of a symmetric matrix of which the upper triangle is valid."""
+    # The transposed view is Fortran-ordered, and what was the upper triangle its lower one.
     jitter, size = 0.0, float(np.trace(matrix))
     while True:
         trial = matrix.T if jitter == 0.0 else matrix.T + jitter * np.eye(len(matrix))
-        try:
-            return linalg.cho_factor(trial, lower=True, check_finite=False)
-        except linalg.LinAlgError:
-            if not jitter < size < np.inf:
-                raise  # not finite: no jitter will do
-            jitter = max(10.0 * jitter, 1e-14 * size)
+        factor, failed = lapack.dpotrf(trial, lower=1, clean=0)
+        if not failed:
+            return factor
+        if not jitter < size < np.inf:
+            raise linalg.LinAlgError("The matrix is not finite: no jitter will do.")
+        jitter = max(10.0 * jitter, 1e-14 * size)
+
+
+def _substitute(factor: np.ndarray, rhs: np.ndarray) -> np.ndarray:
+    return lapack.dpotrs(factor, rhs, lower=1)[0]
+
+
+def _solve(matrix: np.ndarray, rhs: np.ndarray) -> np.ndarray:
+    _, _, x, failed = lapack.dgesv(matrix, rhs)
+    if failed:
+        raise linalg.LinAlgError("The border is singular.")
+    return x
 
 
 def _by_column(solve_one: Solve) -> Solve:

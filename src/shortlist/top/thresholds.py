@@ -7,7 +7,7 @@ tells which rows define the top, and :math:`\psi`, homogeneous in the dual weigh
 
 A new threshold is one file: a :class:`Threshold`, which answers every question that problems
 and solvers ask; its :class:`~shortlist.top.sides.RankedSide`, what its rows look like in the
-interior point; and a :class:`Rule`, which makes it of an estimator's parameters.
+interior point; and a :class:`Recipe`, which makes it of an estimator's parameters.
 """
 
 from __future__ import annotations
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from .sides import RankedSide
     from .sweeps import RankedRows
 
-# Scores that differ by this much, relative to the largest, differ by rounding only.
-TIE = 1e-9
-
 # Weighted sum of a power of the scores' excess over a level.
 Excess = Callable[[float, int], float]
 
@@ -36,21 +33,20 @@ class RankedScores(Protocol):
     """Scores of the rows of the threshold under a model."""
 
     def cut(self, mass: float, highest: float) -> float:
-        """Return the empirical cut, see :func:`empirical_cut`."""
+        """Return the empirical cut, see :func:`~shortlist.top.sweeps.empirical_cut`."""
 
 
 class Threshold(ABC):
     r"""What problems and solvers ask of a threshold.
+
+    The last questions are those of kernel solvers. A threshold that leaves them unanswered
+    is for linear scores.
 
     Attributes
     ----------
     shift : float
         Constant by which the dual prefers every unit of :math:`\alpha`: a constant of
         :math:`\psi`.
-    price : float
-        Factor of the norm in :math:`\psi`, 0 where there is none.
-    near_weight : float
-        Weight of the rows that usually define it: a start for solvers.
     moment : {"weight", "first", "second"}
         Which moment of the scores above a level tells that the threshold lies above it.
     target : float
@@ -59,19 +55,11 @@ class Threshold(ABC):
 
     @property
     @abstractmethod
-    def moment(self) -> str: ...
-
-    @property
-    @abstractmethod
     def shift(self) -> float: ...
 
     @property
     @abstractmethod
-    def price(self) -> float: ...
-
-    @property
-    @abstractmethod
-    def near_weight(self) -> float: ...
+    def moment(self) -> str: ...
 
     @property
     @abstractmethod
@@ -88,23 +76,6 @@ class Threshold(ABC):
     @abstractmethod
     def penalty(self, beta: np.ndarray, weight: np.ndarray) -> float:
         """Return psi of feasible dual weights."""
-
-    @abstractmethod
-    def level(self, beta: np.ndarray, weight: np.ndarray) -> float:
-        """Smallest m with ``beta <= m * weight`` that the sum of `beta` allows."""
-
-    @abstractmethod
-    def form(self, weight: np.ndarray) -> str:
-        r"""Name the shape of the dual over rows of these weights, for compiled pair steps.
-
-        ``"open"`` (:math:`\psi = 0`), ``"tied"`` (0, with the caps
-        :math:`\beta_j \le \omega_j m`, :math:`m = \sum\beta / k`), ``"norm"`` or
-        ``"priced"`` (the surrogate quantiles).
-        """
-
-    @abstractmethod
-    def restricted(self, share: float) -> Self:
-        """Return the same threshold for a random share of the rows."""
 
     @abstractmethod
     def scaled(self, length: float) -> Self:
@@ -134,9 +105,36 @@ class Threshold(ABC):
         """Tell which scores may have a part in the threshold `t`."""
         return np.ones(len(scores), dtype=bool)
 
-    @abstractmethod
+    def form(self, weight: np.ndarray) -> str:
+        r"""Name the shape of the dual over rows of these weights, for compiled pair steps.
+
+        ``"open"`` (:math:`\psi = 0`), ``"tied"`` (0, with the caps
+        :math:`\beta_j \le \omega_j m`, :math:`m = \sum\beta / k`), ``"norm"`` or
+        ``"priced"`` (the surrogate quantiles); ``"other"``: there are no pair steps for it.
+        """
+        return "other"
+
+    @property
+    def price(self) -> float:
+        """Factor of the norm in psi, 0 where there is none."""
+        return 0.0
+
+    @property
+    def near_weight(self) -> float:
+        """Weight of the rows that usually define it: a start for solvers."""
+        raise NotImplementedError
+
+    def level(self, beta: np.ndarray, weight: np.ndarray) -> float:
+        """Smallest m with ``beta <= m * weight`` that the sum of `beta` allows."""
+        raise NotImplementedError
+
     def lowest_counted(self, scores: np.ndarray, weight: np.ndarray, t: float) -> float:
         """Return a level below which no score has a part in the threshold `t`."""
+        raise NotImplementedError
+
+    def restricted(self, share: float) -> Self:
+        """Return the same threshold for a random share of the rows."""
+        raise NotImplementedError
 
     def shares(self, scores: np.ndarray, weight: np.ndarray, t: float) -> np.ndarray | None:
         """Maximiser p of ``p . s - psi(p)``, None where the scores leave it open."""
@@ -160,7 +158,7 @@ class Cutoffs:
 
 
 @dataclass(frozen=True)
-class Rule(ABC):
+class Recipe(ABC):
     """Which rows make the threshold, and how.
 
     Attributes
@@ -171,9 +169,17 @@ class Rule(ABC):
 
     everything: bool
 
+    @classmethod
     @abstractmethod
-    def threshold(self, positive_weight: float, negative_weight: float) -> Threshold:
-        """Return the threshold, given the weight of either class."""
+    def of(cls, estimator: Any) -> Recipe | None:
+        """Check an estimator's parameters of the threshold; return what they stand for.
+
+        None where they ask for another recipe.
+        """
+
+    @abstractmethod
+    def threshold(self, weight: float) -> Threshold:
+        """Return the threshold of rows of this weight."""
 
     @abstractmethod
     def cutoffs(
@@ -194,27 +200,3 @@ class Rule(ABC):
     @abstractmethod
     def advice(self, row: int) -> str:
         """Explain a zero model; `row` weighs most among those of the threshold."""
-
-    def _total(self, positive_weight: float, negative_weight: float) -> float:
-        return negative_weight + (positive_weight if self.everything else 0.0)
-
-
-def empirical_cut(
-    scores: np.ndarray, weight: np.ndarray, mass: float, highest: float, tie: float | None = None
-) -> float:
-    """Return a cut with at most weight `mass` above it, and no more rows could be.
-
-    Tied rows stay together: scores that differ by rounding only, or by `tie`. Returns
-    `highest` where not even the top row fits.
-    """
-    order = np.argsort(-scores, kind="stable")
-    s, above = scores[order], np.cumsum(weight[order])
-    # The tolerance keeps 0.1 * 30 at 3, not at 2 through rounding.
-    fits = int(np.searchsorted(above, mass * (1.0 + 1e-12), side="right"))
-    if tie is None:
-        tie = TIE * float(np.abs(s).max())
-    while 0 < fits < len(s) and s[fits - 1] - s[fits] <= tie:
-        fits -= 1
-    if fits == 0:
-        return max(highest, float(s[0]) + tie)
-    return 0.5 * float(s[fits - 1] + s[fits])

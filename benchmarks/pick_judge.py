@@ -16,12 +16,13 @@ from typing import Any
 import numpy as np
 
 from shortlist.metrics import average_precision
-from shortlist.picking import combining, noise, outlook
-from shortlist.picking.comparison import forecast_budgets
+from shortlist.picking import combining, comparison, noise, outlook, probability
+from shortlist.picking.comparison import agreed, forecast_budgets, forecast_hits
 from shortlist.picking.history import HEAD, Folds, History
 from shortlist.picking.models import FAMILIES, Model, Task, contestants
 from shortlist.picking.noise import shares
 from shortlist.picking.outlook import Evidence, Outlook
+from shortlist.picking.probability import calibrate
 from shortlist.picking.race import Race, Run
 from shortlist.stacking import heads
 
@@ -202,16 +203,20 @@ def forecasts(split: Split) -> list[tuple[float, float, float, float, float]]:
     )
     scores = made.head.log_odds(split.listed[:size, split.pool()])
     actual = shares(split.truth[:size], scores, None, np.array(budgets) / size) * size
-    return [
-        (rate, *view.hits(evidence, k), float(hits))
-        for rate, k, hits in zip(FORECAST_RATES, budgets, actual, strict=True)
-    ]
+    held = made.held_out
+    likely = calibrate(held.log_odds, held.positive, held.weight)(scores)
+    found = []
+    for rate, k, hits in zip(FORECAST_RATES, budgets, actual, strict=True):
+        forecast, expected = forecast_hits(view, evidence.name, k)
+        _, expected = agreed(forecast, expected, k, likely, view.mass)
+        found.append((rate, expected.value, expected.low, expected.high, float(hits)))
+    return found
 
 
 def judged(folder: Path) -> dict[str, Any]:
     """Return hits by method and forecasts of a split, from the store where they are there."""
     version = hashlib.sha256()
-    for module in (heads, combining, noise, outlook):
+    for module in (heads, combining, comparison, noise, outlook, probability):
         version.update(Path(module.__file__).read_bytes())
     version.update(Path(__file__).read_bytes() + repr(sorted(_contestants())).encode())
     for path in sorted(folder.glob("*.npz")):

@@ -1,20 +1,19 @@
 """Draw the pictures of the report: on a screen, by night and on a telephone, from real loans.
 
 Needs Chromium and its driver. Run ``python docs/gallery_report.py``; the picture goes to
-``docs/gallery/report.png``, and the digest of what it was made from to ``report.txt`` beside it,
-so that a test can tell when it is stale.
+``docs/gallery/report.png``. ``report.txt`` beside it holds the digest of what it was made from
+and the number of its headline, so that a test can tell when it, or the README, is stale.
 """
 
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import shutil
 import tempfile
 from io import BytesIO
 from pathlib import Path
-
-import numpy as np
 
 FOLDER = Path(__file__).parent / "gallery"
 TARGET, DIGEST = FOLDER / "report.png", FOLDER / "report.txt"
@@ -31,27 +30,13 @@ def digest() -> str:
     return made.hexdigest()
 
 
-def write_page(path: Path) -> None:
-    """Choose 30 of 300 loans, and report on it."""
-    from shortlist import pick
-    from shortlist.datasets import load_credit
-    from shortlist.report import write_report
+def write_page(folder: Path) -> Path:
+    """Let ``shortlist demo`` choose 30 of 300 loans, and return its report."""
+    from shortlist._app._demonstration import run_demo
 
-    loans, bad = load_credit()
-    order = np.random.default_rng(0).permutation(len(loans))
-    past, now = order[:700], order[700:]
-    outcome = np.where(bad, "bad", "good")
-    found = pick(loans.iloc[past], outcome[past], loans.iloc[now], 30, pos_label="bad")
-    rows = loans.iloc[now].iloc[found.selected]
-    rows.insert(0, "loan", [f"L{number:04d}" for number in now[found.selected]])
-    write_report(
-        found,
-        path,
-        rows=rows,
-        title="30 of 300 loans to look at",
-        reasons=found.explained,
-        ids=["loan"],
-    )
+    with contextlib.chdir(folder):
+        run_demo(budget=30, seed=0, force=True)
+    return folder / "report.html"
 
 
 def main() -> None:
@@ -86,13 +71,13 @@ def main() -> None:
         return Image.open(BytesIO(base64.b64decode(shot["data"]))).convert("RGB")
 
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "report.html")
-        write_page(path)
+        path = write_page(Path(folder))
         views = [
             view(path, DESKTOP, "light", "header", True),
             view(path, DESKTOP, "dark", "#budget", False),
             view(path, PHONE, "light", "header", False),
         ]
+        headline = driver.find_element("css selector", ".headline strong").text
     driver.quit()
     picture = Image.new("RGB", (sum(part.width for part in views), HEIGHT), "white")
     left = 0
@@ -100,7 +85,7 @@ def main() -> None:
         picture.paste(part, (left, 0))
         left += part.width
     picture.quantize(160).save(TARGET, optimize=True)
-    DIGEST.write_text(f"{digest()}\n", "utf-8")
+    DIGEST.write_text(f"{digest()}\n{headline}\n", "utf-8")
 
 
 if __name__ == "__main__":

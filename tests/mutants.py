@@ -54,8 +54,8 @@ MUTANTS = [
     Mutant(
         "threshold: mean of the k highest, whole weights",
         "top/top_mean.py",
-        "[-count:].mean())",
-        "[-count - 1 :].mean())",
+        "[len(top) - count :].mean())",
+        "[len(top) - count - 1 :].mean())",
         "tests/top/test_thresholds.py",
     ),
     Mutant(
@@ -141,6 +141,20 @@ MUTANTS = [
         "if (!own_seen && next < 0.0) {",
         "if (!own_seen && next < -0.5) {",
         "tests/topk/test_topk_block.py",
+    ),
+    Mutant(
+        "pairs: scores that are not the model's",
+        "pairs/proof.py",
+        "    error += problem.moved_loss(point, own.total)\n",
+        "",
+        "tests/pairs/test_proof.py",
+    ),
+    Mutant(
+        "rows: a number that is not finite",
+        "_core/rows.hpp",
+        "bad[j] += ((a[j] - a[j]) + (b[j] - b[j])) + ((c[j] - c[j]) + (d[j] - d[j]));",
+        "bad[j] += ((a[j] - a[j]) + (b[j] - b[j])) + (c[j] - c[j]);",
+        "tests/rows/test_rounding.py",
     ),
     Mutant(
         "pairs: ties of the key",

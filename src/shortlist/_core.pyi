@@ -61,6 +61,9 @@ def csr_gram(
 ) -> None:
     """Add the upper triangle of the sum of weighted outer products."""
 
+def column_ranges(rows: np.ndarray, lowest: np.ndarray, highest: np.ndarray) -> None:
+    """Write the range of every column, NaN where it holds anything but finite numbers."""
+
 def project_balanced(
     a: np.ndarray,
     upper: np.ndarray | None,

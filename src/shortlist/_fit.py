@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import validate_data
 
@@ -30,10 +31,11 @@ from ._checks import (
 )
 from ._solver import find_solver
 from .certificate import Certificate, Monitor
-from .rows.rounding import canonical
+from .rows.rounding import Reach, canonical
 from .rows.weighted import merge_duplicates
 
 ROW_DTYPES = (np.float64, np.float32)
+_WHOLE = 2**31  # floats beyond are not taken for labels without a closer look
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,8 @@ class BinaryData:
         Row numbers of either class, rows of weight zero left out.
     weight : ndarray
         Multiplicity of every row.
+    reach : Reach or None
+        How far the rows reach, where it was asked for.
     """
 
     X: Any
@@ -57,6 +61,7 @@ class BinaryData:
     positive: np.ndarray
     negative: np.ndarray
     weight: np.ndarray
+    reach: Reach | None = None
 
 
 @dataclass(frozen=True)
@@ -102,21 +107,57 @@ def check_sparse(X: Any) -> Any:
     return canonical(X)
 
 
-def validate_binary(estimator: Any, X: Any, y: Any, sample_weight: Any) -> BinaryData:
-    """Check the training data of a two-class estimator."""
-    X, y = validate_data(estimator, X, y, accept_sparse="csr", dtype=ROW_DTYPES)
+def validate_rows(estimator: Any, X: Any, y: Any, **options: Any) -> tuple[Any, Any, Reach]:
+    """Check rows and labels; one look at the rows tells their reach and whether it is finite."""
+    options = {"accept_sparse": "csr", "dtype": ROW_DTYPES, **options}
+    X, y = validate_data(estimator, X, y, ensure_all_finite=False, **options)
     X = check_sparse(X)
-    check_classification_targets(y)
-    classes, code = np.unique(y, return_inverse=True)
-    check_two_classes(estimator, classes, type_of_target(y, input_name="y"))
+    with np.errstate(all="ignore"):
+        reach = Reach.of(X)
+    if not np.isfinite(reach.length):
+        assert_all_finite(X, estimator_name=type(estimator).__name__, input_name="X")
+    return X, y, reach
+
+
+def validate_binary(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, *, reach: bool = False
+) -> BinaryData:
+    """Check the training data of a two-class estimator; find the reach of its rows."""
+    found = None
+    if reach:
+        X, y, found = validate_rows(estimator, X, y)
+    else:
+        X, y = validate_data(estimator, X, y, accept_sparse="csr", dtype=ROW_DTYPES)
+        X = check_sparse(X)
+    classes, second = _two_labels(estimator, y)
     place = positive_index(classes, estimator.pos_label)
     classes = classes if place == 1 else classes[::-1]
+    is_positive = second if place == 1 else ~second
+    is_negative = ~is_positive
     weight = check_weight(sample_weight, X.shape[0])
-    used = weight > 0.0
-    positive = np.flatnonzero(used & (code == place))
-    negative = np.flatnonzero(used & (code != place))
+    if sample_weight is not None:
+        used = weight > 0.0
+        is_positive, is_negative = is_positive & used, is_negative & used
+    positive, negative = np.flatnonzero(is_positive), np.flatnonzero(is_negative)
     check_both_count((len(negative), len(positive)), classes)
-    return BinaryData(X, classes, positive, negative, weight)
+    return BinaryData(X, classes, positive, negative, weight, found)
+
+
+def _two_labels(estimator: Any, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the two labels, in order, and which rows have the second."""
+    if y.dtype.kind in "biuf":
+        # Two whole numbers are told apart without sorting them.
+        low, high = y.min(), y.max()
+        second = y == high
+        whole = all(-_WHOLE < end < _WHOLE and end == int(end) for end in (low, high))
+        if whole and low != high and (second | (y == low)).all():
+            return np.array([low, high]), second
+    kind = type_of_target(y, input_name="y")
+    if kind != "binary":
+        check_classification_targets(y)
+    classes, code = np.unique(y, return_inverse=True)
+    check_two_classes(estimator, classes, kind)
+    return classes, code == 1
 
 
 def validate_multiclass(estimator: Any, X: Any, y: Any, sample_weight: Any) -> MulticlassData:

@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
 
 from ._checks import label_index
+
+
+def margins_of(estimator: Any) -> Callable[[Any], Any] | None:
+    """Return what scores rows on an unbounded scale, higher for the second class, if anything.
+
+    LightGBM has ``decision_function`` from 4.7 on. Earlier ones are asked for the same numbers,
+    so that a model scores alike in all of them.
+    """
+    if hasattr(estimator, "decision_function"):
+        return estimator.decision_function
+    if type(estimator).__module__.startswith("lightgbm.") and is_classifier(estimator):
+        return partial(estimator.predict, raw_score=True)
+    return None
 
 
 def positive_scores(estimator: Any, X: Any, pos_label: Any = None) -> np.ndarray:
@@ -50,8 +65,9 @@ def positive_scores(estimator: Any, X: Any, pos_label: Any = None) -> np.ndarray
         if pos_label is not None:
             column = label_index(classes, pos_label)
             sign = 1 if column else -1
-    if hasattr(estimator, "decision_function"):
-        scores = sign * np.asarray(estimator.decision_function(X), dtype=float)
+    margins = margins_of(estimator)
+    if margins is not None:
+        scores = sign * np.asarray(margins(X), dtype=float)
     elif hasattr(estimator, "predict_proba"):
         scores = np.asarray(estimator.predict_proba(X), dtype=float)[:, column]
     elif not is_classifier(estimator):
@@ -70,6 +86,11 @@ def positive_scores(estimator: Any, X: Any, pos_label: Any = None) -> np.ndarray
             "finite. Scale the features, or drop such rows."
         )
     return scores
+
+
+def in_double(X: Any) -> np.ndarray:
+    """Return the rows of a table of numbers as an array of double precision."""
+    return np.asarray(X, dtype=np.float64)
 
 
 def take_rows(data: Any, rows: np.ndarray) -> Any:

@@ -43,13 +43,17 @@ class Solver:
         return solve(problem, monitor, **options)
 
 
+_PAIRS_INSIDE = "pairs.interior_point:pair_interior_point"
+
 # The first that suits a problem is its default.
 SOLVERS = (
     Solver("newton", "top.newton:newton", "working set of linear rows", 500),
     Solver("accelerated", "top.accelerated:accelerated", "dual projection", 100_000),
     Solver("smo", "top.smo:smo", "kernel rows", 10_000_000),
     Solver("coordinate", "top.coordinate:coordinate", WITHOUT_COUPLING, 10_000_000),
+    Solver("interior_point", _PAIRS_INSIDE, "strong loss of few kernel pairs", 200),
     Solver("newton", "pairs.newton:pair_newton", "sum over pairs", 500),
+    Solver("interior_point", _PAIRS_INSIDE, "hinge of few kernel pairs", 200),
     Solver("fw", "pairs.frank_wolfe:rank_frank_wolfe", "sum over hinged pairs", 100_000),
     Solver(
         "proximal_newton", "topk.proximal_newton:proximal_newton", "small linear top-k model", 2_000

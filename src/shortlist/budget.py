@@ -119,7 +119,7 @@ class BudgetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         or false/true; otherwise ``classes_[1]``, with a warning if the labels are text.
     n_jobs : int, optional
         Folds fitted at the same time.
-    random_state : int, RandomState instance, optional
+    random_state : int, RandomState instance or None, default=0
         Draws the held-out part when `cv` is a float.
 
     Attributes
@@ -191,7 +191,7 @@ class BudgetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         cv: float | int | Any | Iterable | None = None,
         pos_label: Any = None,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: Any = 0,
     ) -> None:
         self.estimator = estimator
         self.k = k

@@ -242,6 +242,10 @@ def test_hints_name_only_what_the_command_understands():
     assert len(found) == 4
     understood = {name for option in app.commands["pick"].params for name in option.opts}
     assert set(re.findall(r"--[a-z-]+", " ".join(found))) <= understood
+    # A row that is there twice hides no id.
+    twice = pd.concat([rows, rows[:1]], ignore_index=True)
+    told = list(find_hints(twice, *reversed(read_columns(twice)), None))
+    assert '"order no" differs in nearly every row, like an id: --id "order no"?' in told
     # Dates in no order, but the candidates come after them.
     shuffled = typed.assign(booked_at=rng.permutation(typed["booked_at"]))
     assert not any("dated" in h for h in find_hints(rows, shuffled, columns, None))

@@ -196,7 +196,32 @@ def test_older_formats_are_named(saved):
 
     path, _, _ = saved
     skops.io.dump({"format": 1}, path)
-    with pytest.raises(ModelFileError, match="format 1 and this version of shortlist reads 2"):
+    with pytest.raises(ModelFileError, match=r"format 1 and shortlist \S+ reads 2; make it again"):
+        load_model(path)
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [(3, "later version has written it.*pip install -U"), ("two\x1b", "'two.*make it again")],
+    ids=str,
+)
+def test_other_formats_are_named_before_their_types(saved, number, said):
+    """A later file may hold types that this version does not know: that is not what is said."""
+    import skops.io
+
+    path, _, _ = saved
+    skops.io.dump({"format": number, "new": GaussianNB()}, path)
+    with pytest.raises(ModelFileError, match=said) as caught:
+        load_model(path)
+    assert "\x1b" not in str(caught.value)
+
+
+def test_a_file_of_another_scikit_learn_that_fails_says_so(saved):
+    import skops.io
+
+    path, _, _ = saved
+    skops.io.dump({"format": 2, "versions": {"sklearn": "0.1"}}, path)
+    with pytest.raises(ModelFileError, match=r"written with scikit-learn 0\.1, and here is"):
         load_model(path)
 
 

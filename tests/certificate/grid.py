@@ -60,6 +60,8 @@ def _places() -> Iterator[tuple[str, str, str, str]]:
     yield from itertools.product(["TopKSVC"], ["linear"], ["proximal_newton"], IN_MEMORY)
     yield from itertools.product(["TopKSVC"], KERNELS, TOPK_SOLVERS, IN_MEMORY)
     yield from itertools.product(["RankSVM"], KERNELS, ["newton", "fw"], IN_MEMORY)
+    curved = [kernel for kernel in KERNELS if kernel != "linear"]
+    yield from itertools.product(["RankSVM"], curved, ["interior_point"], IN_MEMORY)
     yield from itertools.product(["RankSVM"], ["linear"], ["newton", "fw"], ["dask"])
     solvers = ["swap", "feasible_direction", "exact"]
     yield from itertools.product(["TransductiveTopK"], ["linear"], solvers, IN_MEMORY)

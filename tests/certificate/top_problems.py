@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from oracles.top import soft_maximum
 from shortlist import PatMat, TopPush
 from shortlist._checks import top_count
 
@@ -57,7 +58,9 @@ def objective(model: Any, data: Nasty, w: np.ndarray | None = None) -> float:
     used = weight > 0
     X, y, weight = X[used], y[used], weight[used]
     scores = (X * w).sum(axis=1)
-    if isinstance(model, TopPush):
+    if isinstance(model, TopPush) and model.smoothing:
+        t = soft_maximum(scores[~y], weight[~y], model.smoothing)
+    elif isinstance(model, TopPush):
         t = top_mean(scores[~y], weight[~y], top_count(model.k, data.full_weight[data.y == 0]))
     else:
         ranked = np.ones(len(y), dtype=bool) if model.quantile == "all" else ~y
@@ -85,6 +88,7 @@ def estimators() -> list[Any]:
         TopPush(k=3, loss="hinge"),
         TopPush(k=0.2, C=100.0),
         TopPush(k=2, solver="accelerated", max_iter=3000),
+        TopPush(smoothing=3.0),
         PatMat(tau=0.1),
         PatMat(tau=0.2, loss="hinge", theta=0.5),
         PatMat(tau=0.3, quantile="all", loss="hinge", C=100.0),
@@ -101,6 +105,8 @@ def random_estimator(rng: np.random.Generator) -> Any:
     if rng.random() < 0.5:
         if rng.random() < 0.2:
             common |= {"solver": "accelerated", "max_iter": 1000}
+        elif rng.random() < 0.2:
+            return TopPush(smoothing=float(10.0 ** rng.integers(-3, 4)), **common)
         return TopPush(k=[1, 2, 5, 0.1, 0.5][rng.integers(5)], **common)
     return PatMat(
         tau=float(rng.choice([0.01, 0.1, 0.3, 0.9])),

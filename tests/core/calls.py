@@ -38,7 +38,7 @@ N, D, M = 12, 5, 4  # rows, features, classes
 
 
 def csr(value=np.float64, index=np.int32):
-    X = sparse.random_array((N, D), density=0.4, rng=np.random.default_rng(0), format="csr")
+    X = sparse.random(N, D, density=0.4, random_state=0, format="csr")
     return {
         "start": X.indptr.astype(index),
         "column": X.indices.astype(index),
@@ -141,6 +141,11 @@ def calls():
             "dense_combine",
             {"rows": x.astype(np.float32), "v": f, "out": np.zeros(D)},
             ("out",),
+        ),
+        Call(
+            "column_ranges",
+            {"rows": x, "lowest": np.zeros(D), "highest": np.zeros(D)},
+            ("lowest", "highest"),
         ),
         Call(
             "add_rows",

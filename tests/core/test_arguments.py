@@ -81,6 +81,7 @@ def test_sizes_are_checked(call):
 
 # A shorter list of rows to visit, or a matrix with more room than needed, is no mistake.
 SMALLER = {
+    ("column_ranges", "rows", 0),
     ("worst_places", "positive", 0),
     ("highest", "scores", 0),
     ("highest", "position", 0),
@@ -262,7 +263,7 @@ ESTIMATORS = [
 @pytest.mark.parametrize("spoil", ["column", "negative", "start"])
 def test_fit_refuses_a_broken_sparse_matrix(model, spoil):
     rng = np.random.default_rng(0)
-    X = sparse.random_array((40, 6), density=0.5, rng=rng, format="csr")
+    X = sparse.random(40, 6, density=0.5, random_state=rng, format="csr")
     X.sort_indices()
     if spoil == "start":
         X.indptr[-1] += 1000

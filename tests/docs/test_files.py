@@ -42,6 +42,20 @@ def test_the_oldest_versions_are_those_that_are_promised():
         assert version.startswith(least[name]), f"{name}=={version}, allowed from {least[name]}"
 
 
+def test_ci_tests_both_ends_by_the_documented_command():
+    workflow = (ROOT / ".github" / "workflows" / "test.yml").read_text()
+    assert "python -m tests.versions ${{ matrix.versions }}" in workflow
+    page = (ROOT / "docs" / "versions.md").read_text()
+    for end in ("oldest", "newest"):
+        assert f"versions: {end}" in workflow
+        assert f"-m tests.versions {end}" in page
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    least = dict(re.findall(r"([\w-]+)>=([\w.]+)", "\n".join(project["dependencies"])))
+    least["Python"] = project["requires-python"].removeprefix(">=")
+    for name in ("Python", "numpy", "scipy", "scikit-learn"):
+        assert f"| {name} | {least[name]} |" in page
+
+
 def test_ci_builds_the_site():
     assert "\n.ci/docs\n" in (ROOT / ".ci" / "run").read_text()
     assert "run: .ci/docs" in (ROOT / ".github" / "workflows" / "docs.yml").read_text()

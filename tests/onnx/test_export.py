@@ -17,7 +17,7 @@ from shortlist.datasets import load_credit
 onnxruntime = pytest.importorskip("onnxruntime")
 
 
-def split(rows, bad, folder, at=80):
+def split(rows, bad, folder, at=80, models=("PatMat",), goal=()):
     """Write a history and candidates, and save what pick makes of them."""
     rows.assign(bad=bad).iloc[:at].to_csv(folder / "history.csv", index=False)
     rows.iloc[at:].to_csv(folder / "candidates.csv", index=False)
@@ -27,12 +27,11 @@ def split(rows, bad, folder, at=80):
         "--save": "model.skops",
     }
     options = [part for option, name in files.items() for part in (option, str(folder / name))]
-    quick = functools.partial(picking.pick, models=["PatMat"], cv=3, repeats=1)
+    quick = functools.partial(picking.pick, models=list(models), cv=3, repeats=1)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(picking, "pick", quick)
-        run = CliRunner().invoke(
-            app, ["pick", str(folder / "candidates.csv"), "--label", "bad", "-k", "5", *options]
-        )
+        asked = [*(goal or ("--label", "bad")), "-k", "5", *options]
+        run = CliRunner().invoke(app, ["pick", str(folder / "candidates.csv"), *asked])
     assert run.exit_code == 0, run.output
 
 
@@ -47,12 +46,12 @@ def folder(tmp_path_factory):
     return folder
 
 
-def compare(folder, feed=None):
+def compare(folder, feed=None, outputs="outputs are label and scores"):
     """Scores of the exported model against those of ``shortlist score``."""
     model, written = str(folder / "model.skops"), str(folder / "model.onnx")
     run = CliRunner().invoke(app, ["export", model, "-o", written, "--force"])
     assert run.exit_code == 0, run.output
-    assert "label and scores" in run.output
+    assert outputs in run.output
     session = onnxruntime.InferenceSession(written)
     rows = pd.read_csv(folder / "candidates.csv")
     if feed is None:
@@ -80,6 +79,15 @@ def test_same_scores_as_the_command(folder):
     compare(folder)
 
 
+def test_a_numeric_outcome(folder, tmp_path):
+    """What pick combines for a sum: ridge regression and others, in the unit of the outcome."""
+    rows = pd.read_csv(folder / "history.csv").drop(columns="bad")
+    amount = rows.pop(rows.select_dtypes("number").columns[0])
+    models = ["RankSVM", "gradient boosting", "extra trees"]
+    split(rows, amount, tmp_path, at=170, models=models, goal=("--outcome", "bad"))
+    compare(tmp_path, outputs="the output is scores")
+
+
 def test_keeps_files_and_asks_for_the_ending(folder):
     model = str(folder / "model.skops")
     wrong = CliRunner().invoke(app, ["export", model, "-o", str(folder / "model.pb")])
@@ -105,6 +113,8 @@ def test_names_the_column_it_cannot_write(tmp_path):
     )
     assert run.exit_code == 1
     assert "'note'" in run.output
+    assert "--drop 'note'" in run.output
+    assert "--type 'note'=category" in run.output
     assert not (tmp_path / "m.onnx").exists()
 
 

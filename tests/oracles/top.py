@@ -33,6 +33,26 @@ def loss_of(violation, loss):
 
 def top_push_optimum(X, y, *, k, C, loss, weight=None, rows="negatives"):
     """Optimal value of the problem; `k` counts the rows by weight."""
+
+    # Mean of the top k as a minimum over the quantile (Rockafellar and Uryasev).
+    def threshold(scores, weight, q):
+        return q + weight @ cp.pos(scores - q) / k
+
+    return _optimum(X, y, threshold, C=C, loss=loss, weight=weight, rows=rows)
+
+
+def soft_push_optimum(X, y, *, smoothing, C, loss, weight=None, rows="negatives"):
+    """Optimal value of the problem with a softened maximum."""
+
+    def threshold(scores, weight, q):
+        lifted = smoothing / (2.0 * weight.sum())
+        return q + weight @ cp.square(cp.pos(scores - q)) / (2.0 * smoothing) + lifted
+
+    return _optimum(X, y, threshold, C=C, loss=loss, weight=weight, rows=rows)
+
+
+def _optimum(X, y, threshold, *, C, loss, weight, rows):
+    """Minimise over the model and over the level of a threshold that is a minimum over it."""
     y = np.asarray(y, dtype=bool)
     weight = np.ones(len(y)) if weight is None else np.asarray(weight, dtype=float)
     # Terms of weight zero leave variables free, and Clarabel then calls a wrong value optimal.
@@ -43,9 +63,7 @@ def top_push_optimum(X, y, *, k, C, loss, weight=None, rows="negatives"):
     ranked = np.ones(len(y), dtype=bool) if rows == "all" else ~y
     positives, top = X[y] / unit, X[ranked] / unit
     w = cp.Variable(X.shape[1])
-    quantile = cp.Variable()
-    # Mean of the top k as a minimum over the quantile (Rockafellar and Uryasev).
-    t = quantile + weight[ranked] @ cp.pos(top @ w - quantile) / k
+    t = threshold(top @ w, weight[ranked], cp.Variable())
     objective = 0.5 * cp.sum_squares(w)
     objective += C * unit**2 * weight[y] @ loss_of(t - positives @ w, loss)
     size = min(1.0, C * unit**2 * float(weight[y].sum()))
@@ -75,3 +93,19 @@ def top_mean(scores, weight, k):
         left -= share
     assert left <= 1e-9
     return total / k
+
+
+def soft_maximum(scores, weight, smoothing):
+    """Softened maximum of the scores, in extended precision, by halving an interval."""
+    scores, weight = scores.astype(np.longdouble), weight.astype(np.longdouble)
+    total, smoothing = weight.sum(), np.longdouble(smoothing)
+    low, q = scores.min() - smoothing / total, scores.max()
+    for _ in range(150):
+        middle = (low + q) / 2
+        above = (weight * np.maximum(scores - middle, 0.0)).sum()
+        low, q = (middle, q) if above > smoothing else (low, middle)
+    return (
+        q
+        + (weight * np.maximum(scores - q, 0.0) ** 2).sum() / (2 * smoothing)
+        + smoothing / (2 * total)
+    )

@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from oracles.ranking import optimum
+from oracles.ranking import optimum, pairs
 from shortlist._losses import LOSSES
 from shortlist._solver import find_solver
 from shortlist.certificate import Monitor
+from shortlist.pairs.plan import listed_pairs, plan_pairs
 from shortlist.pairs.problem import PairProblem, dual_value, primal_value
 from shortlist.pairs.spaces import KernelSpace, LinearSpace, Point
 from shortlist.rows.kernels import KernelMatrix
@@ -163,6 +164,44 @@ def test_separable_pairs():
     point, certificate = solve(make_problem(X, [0, 1, 2], C=100.0, normalize=False))
     assert certificate.status == "converged"
     assert point.u[0] == pytest.approx(1.0, rel=1e-5)
+
+
+@settings(max_examples=40, deadline=None)
+@given(case=tables())
+def test_interior_point_reaches_the_optimum(case):
+    X, y, C, options = case
+    space = KernelSpace(KernelMatrix(X @ X.T, None), 100)
+    _, certificate = solve(make_problem(X, y, C=C, space=space, **options), "interior_point")
+    best = optimum(X, y, C=C, power=1, **options)
+    slack = 1e-6 * abs(best) + 1e-9
+    assert certificate.status == "converged"
+    assert certificate.dual <= best + slack
+    assert best - slack <= certificate.primal <= best + 2e-6 * abs(best) + slack
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 999), distance=st.sampled_from([None, 1, 2, 5]))
+def test_listed_pairs(seed, distance):
+    random = np.random.default_rng(seed)
+    y, group = random.integers(0, 6, 15).astype(float), random.integers(0, 3, 15)
+    upper, lower = listed_pairs(plan_pairs(y, group, distance))
+    listed = list(zip(upper.tolist(), lower.tolist(), strict=True))
+    assert sorted(listed) == sorted(pairs(y, group, distance))
+
+
+def test_a_strong_loss_of_kernel_pairs_goes_inside():
+    """The default where C is large, and as many steps at any C; where it is not, Newton."""
+    random = np.random.default_rng(6)
+    X = random.normal(size=(150, 30))
+    y = X @ random.normal(size=30) + 3.0 * random.normal(size=150)
+    K = np.exp(-0.02 * ((X[:, None] - X) ** 2).sum(-1))
+    for C in (1.0, 1e2, 1e4):
+        problem = make_problem(X, y, C=C, space=KernelSpace(KernelMatrix(K, None), 100))
+        strong = find_solver("auto", problem).name == "interior_point"
+        assert strong == (C > 1.0)
+        certificate = solve(problem, "interior_point", tol=1e-4)[1]
+        assert certificate.status == "converged"
+        assert certificate.passes <= 60
 
 
 def test_squared_hinge_has_no_conditional_gradient():

@@ -22,11 +22,11 @@ def test_a_promise_is_the_forecast(found):
     promises = promises_of(found)
     promise = promises.at(30)
     expected = found.expected_hits
-    assert (promise.value, promise.low, promise.high) == (
-        expected.value,
-        expected.low,
-        expected.high,
-    )
+    assert promise.value == expected.value
+    # It is for other candidates as well, whose scores are not known.
+    assert promise.low <= expected.low <= expected.high <= promise.high
+    folds = found.outlook.hits(found.outlook.find(found.winner), 30)
+    assert promise.high - promise.low == pytest.approx(folds[2] - folds[1], abs=3.0)
     again = Promises.from_plain(promises.to_plain())
     assert again.at(30) == promise
     # Twice as many of twice as many candidates: twice as much, less than twice the width.

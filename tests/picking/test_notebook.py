@@ -25,6 +25,6 @@ def test_verdict_and_head_are_shown_and_text_is_escaped():
             shown.append(data)
 
     Cells().feed(page)
-    assert [str(row) for row in found.selected[:10]] == shown[shown.index("1") + 1 :][:30:3]
+    assert [str(row) for row in found.selected[:10]] == shown[shown.index("1") + 1 :][:40:4]
     evil = replace(found, winner="<script>alert(1)</script>", scores=np.asarray(found.scores))
     assert "<script" not in evil._repr_html_()

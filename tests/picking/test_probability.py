@@ -8,6 +8,8 @@ from sklearn.calibration import CalibratedClassifierCV
 
 from picking.made import quick, rows
 from shortlist import PatMat, TopPush, pick
+from shortlist.picking.comparison import agreed, forecast_budgets, forecast_hits
+from shortlist.picking.outlook import Evidence, Outlook
 from shortlist.picking.probability import calibrate
 
 
@@ -65,3 +67,33 @@ def test_the_library_s_models_have_probabilities_through_calibration(model, meth
     assert np.allclose(p.sum(axis=1), 1.0)
     assert abs(p[:, 1].mean() - hit.mean()) < 0.06
     assert np.mean((p[:, 1] - hit) ** 2) < hit.mean() * (1 - hit.mean())
+
+
+def test_intervals_are_narrower_where_the_probabilities_are_known_and_still_hold():
+    """Candidates are drawn anew for each list; half of the hits' luck is in their scores."""
+    held, blind, widths, lists = 0, 0, [], 300
+    n, m, k = 1000, 500, 50
+    for seed in range(lists):
+        rng = np.random.default_rng(seed)
+        chance = np.sort(rng.beta(0.3, 1.2, m))[::-1]
+        past = np.sort(rng.beta(0.3, 1.2, (5, n // 5)))[:, ::-1]
+        hit = rng.random(past.shape) < past
+        budgets = forecast_budgets(m, k)
+        share = np.array([np.interp(budgets / m * n / 5, np.arange(n // 5 + 1), [0, *c])
+                          for c in hit.cumsum(axis=1)]) / (n / 5)  # fmt: skip
+        view = Outlook(
+            (Evidence("one", "one", share, 1.0, 0.0),), budgets / m, m, n, 0.2, np.full(5, n / 5),
+            0.25, 5,
+        )  # fmt: skip
+        forecast, expected = forecast_hits(view, "one", k)
+        made, told = agreed(forecast, expected, k, chance, n)
+        actual = (rng.random(k) < chance[:k]).sum()
+        held += told.low <= actual <= told.high
+        blind += told.high - told.low < expected.high - expected.low
+        widths.append((told.high - told.low) / (expected.high - expected.low))
+        assert (made.low <= made.hits).all()
+        assert (made.hits <= made.high).all()
+    # The probabilities are the true ones here, so that what the history leaves open is spare.
+    assert 0.9 <= held / lists <= 0.995
+    assert blind / lists > 0.5
+    assert np.mean(widths) < 0.97

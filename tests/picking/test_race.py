@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.preprocessing import FunctionTransformer
 
 from shortlist import pick
-from shortlist.picking import race as race_module
 from shortlist.picking.combining import combine
 from shortlist.picking.history import check_history, make_folds
-from shortlist.picking.models import Model
+from shortlist.picking.models import RACE_ROWS, Model, Task, contestants
 from shortlist.picking.race import Race, run_race
 from shortlist.stacking.heads import fit_head
 
@@ -87,9 +88,24 @@ def test_changing_the_labels_of_a_fold_changes_its_forecast_only_through_trainin
     assert not np.array_equal(before.log_odds[~mine], after.log_odds[~mine])
 
 
+def test_a_quick_race_on_a_long_history_is_short():
+    long = Task(0.05, RACE_ROWS["quick"] + 1, False, None, "quick", 0)
+    models, left_out = contestants("auto", long)
+    assert "extra trees take its place" in left_out["random forest"]
+    forest = next(model.estimator for model in models if model.family == "extra trees")
+    short = replace(long, n_rows=RACE_ROWS["quick"])
+    others, kept = contestants("auto", short)
+    assert "random forest" not in kept
+    other = next(model.estimator for model in others if model.family == "extra trees")
+    assert forest.n_estimators < other.n_estimators
+    # Whoever asks for it gets it, and more effort has it.
+    assert "random forest" not in contestants(["random forest"], long)[1]
+    assert "random forest" not in contestants("auto", replace(long, effort="normal"))[1]
+
+
 @pytest.mark.parametrize("grouped", [False, True])
 def test_long_histories_race_on_a_sample(monkeypatch, grouped):
-    monkeypatch.setitem(race_module.RACE_ROWS, "normal", 150)
+    monkeypatch.setitem(RACE_ROWS, "normal", 150)
     groups = np.repeat(np.arange(60), 5) if grouped else None
     seen = []
 

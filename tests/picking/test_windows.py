@@ -66,8 +66,9 @@ def test_intervals_widen_only_where_windows_differ_by_more_than_luck():
     assert stretch(replayed, []) == stretch(replayed, [50.0]) == 1.0
     assert stretch(replayed, [50.0, 52.0, 49.0]) == 1.0
     wide = stretch(replayed, [20.0, 50.0, 80.0])
-    # 30 of standard deviation, four thirds, Student's quantile of two degrees of freedom.
-    assert wide == pytest.approx(30 / 5 * np.sqrt(4 / 3) * 2.92 / 1.645, rel=0.1)
+    # Half the square of 60, four thirds, Student's quantile of two degrees of freedom.
+    assert wide == pytest.approx(np.sqrt(1800 * 4 / 3) / 5 * 2.92 / 1.645, rel=0.1)
+    assert stretch(replayed, [20.0, 50.0, 80.0], 2) == pytest.approx(wide * np.sqrt(9 / 8))
 
 
 def test_lists_of_a_new_window_lie_inside_nine_times_in_ten():
@@ -81,3 +82,20 @@ def test_lists_of_a_new_window_lie_inside_nine_times_in_ten():
         half = 1.645 * 5 * stretch(replayed, seen[:6].tolist())
         held += abs(seen[6] - seen[:6].mean()) <= half
     assert 0.86 <= held / trials <= 0.97
+
+
+def test_campaigns_that_outlast_a_window_are_allowed_for():
+    """Neighbouring windows share their campaign: their plain variance says too little."""
+    held, plain, trials = 0, 0, 400
+    for trial in range(trials):
+        rng = np.random.default_rng(trial)
+        # Each campaign lasts four windows; the list that is asked for comes one window later.
+        level = np.convolve(rng.normal(0, 12, size=11), np.ones(4) / 2, mode="valid")
+        seen = 50 + level + 5 * rng.normal(size=8)
+        past, centre = seen[1:6], seen[3:6].mean()
+        replayed = centre + 5 * rng.normal(size=400)
+        away = abs(seen[7] - centre)
+        held += away <= 1.645 * 5 * stretch(replayed, past.tolist(), 3)
+        plain += away <= 2.132 * np.sqrt(past.var(ddof=1) * 1.2)
+    assert plain / trials < 0.85
+    assert 0.87 <= held / trials <= 0.97

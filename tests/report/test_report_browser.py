@@ -425,6 +425,20 @@ def test_print(browser, path):
         assert not browser.find(selector).is_displayed()
     assert browser.find("#budget .plot").is_displayed()
     assert browser.run("return document.documentElement.scrollWidth") <= 700
+    # Sheets repeat the text of a head, not its buttons; a number keeps its unit.
+    heads = browser.run(
+        "return [...document.querySelectorAll('#list-table thead th')].map((head) => ["
+        "head.dataset.column === undefined || getComputedStyle(head, '::before').content,"
+        "head.querySelector('button')?.offsetParent === undefined ? null : "
+        "head.querySelector('button').offsetParent])"
+    )
+    assert all(text is True or len(text) > 2 for text, _ in heads)
+    assert not any(button for _, button in heads)
+    lines = browser.run(
+        "const cell = document.querySelector('#list-table .chance');"
+        "return cell.querySelector('span').getClientRects().length"
+    )
+    assert lines == 1
     browser.command("Emulation.setEmulatedMedia", media="")
     pdf = base64.b64decode(browser.command("Page.printToPDF", preferCSSPageSize=True)["data"])
     pages = len(re.findall(rb"/Type\s*/Page\b", pdf))

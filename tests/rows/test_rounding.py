@@ -1,5 +1,6 @@
 """Bounds of rounding errors against sums in exact arithmetic."""
 
+import itertools
 from fractions import Fraction
 
 import numpy as np
@@ -86,12 +87,24 @@ def test_csr_less_a_centre_has_explicit_zeros():
     np.testing.assert_array_equal(as_rows(sparse.csr_array(X), centre).dense(), X - centre)
 
 
-@pytest.mark.parametrize("shape", [(3, 5), (2000, 3), (1500, 700), (1, 1)])
-def test_ranges(shape):
-    X, _ = rows_of(2, 0.5, 1.0, shape)
+@pytest.mark.parametrize("shape", [(3, 5), (2001, 3), (1500, 700), (1, 1), (333, 64)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_ranges(shape, dtype, order):
+    X = np.asarray(rows_of(2, 0.5, 1.0, shape)[0], dtype=dtype, order=order)
     reach = Reach.of(X)
     np.testing.assert_array_equal(reach.lowest, X.min(axis=0))
     np.testing.assert_array_equal(reach.highest, X.max(axis=0))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("shape", [(1, 1), (7, 3), (261, 3), (9, 64), (6, 200)])
+def test_a_number_that_is_not_finite_is_seen_wherever_it_is(shape, bad):
+    for dtype, order in itertools.product((np.float32, np.float64), "CF"):
+        for place in range(0, shape[0] * shape[1], 1 + shape[0] * shape[1] // 50):
+            X = np.ones(shape, dtype=dtype, order=order)
+            X[np.unravel_index(place, shape)] = bad
+            assert not np.isfinite(Reach.of(X).length)
 
 
 @given(st.lists(st.floats(-1e12, 1e12), min_size=1, max_size=50))

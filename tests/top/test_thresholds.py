@@ -1,9 +1,11 @@
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from oracles.top import top_mean
+from shortlist.top.thresholds import empirical_cut
 from shortlist.top.top_mean import TopMean
 
 
@@ -24,3 +26,26 @@ def test_unit_weights(n, data):
     expected = np.sort(scores)[::-1][:k].mean()
     got = TopMean(k).value(scores, np.ones(n))
     assert abs(got - expected) <= 1e-9 * max(1.0, np.abs(scores).max())
+
+
+@pytest.mark.parametrize("weights", ["ones", "equal", "mixed"])
+@pytest.mark.parametrize("k", [3, 40, 700.0, 1999.5])
+@pytest.mark.parametrize("values", ["spread", "ties"])
+def test_many_rows_have_the_threshold_and_the_cut_of_a_full_sort(weights, k, values):
+    # So many that only contenders for the top are sorted.
+    rng = np.random.default_rng(5)
+    n = 20_011
+    scores = rng.normal(size=n) if values == "spread" else rng.integers(0, 30, n) / 4.0
+    weight = {
+        "ones": np.ones(n),
+        "equal": np.full(n, 0.5),
+        "mixed": rng.choice([0.25, 1.0, 3.0], n),
+    }[weights]
+    order = np.argsort(-scores, kind="stable")
+    share = np.clip(k - (np.cumsum(weight[order]) - weight[order]), 0.0, weight[order])
+    mean = float(share @ scores[order]) / float(share.sum())
+    assert TopMean(float(k)).value(scores, weight) == pytest.approx(mean, rel=1e-12)
+    cut = empirical_cut(scores, weight, float(k), 99.0)
+    assert weight[scores > cut].sum() <= k * (1.0 + 1e-12)
+    below = scores[scores < cut].max()
+    assert cut == 99.0 or weight[scores >= below].sum() > k

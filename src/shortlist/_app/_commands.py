@@ -290,10 +290,10 @@ def columns(
     encoding: str,
     as_json: bool,
 ) -> None:
-    """Show how the columns of FILE are read: numbers, dates, categories, text.
+    """Show how the columns of FILE are read.
 
-    Only looks. shortlist pick reads the history in the same way, and the candidates like the
-    history.
+    Numbers, dates, categories or text, with an example. Only looks: shortlist pick reads the
+    history in the same way, and the candidates like the history.
 
     \b
     shortlist columns history.csv --type zip=category
@@ -318,8 +318,9 @@ def export(model: str, output: str, single: bool, force: bool) -> None:
     The file runs without Python, wherever ONNX runs. Its inputs are the columns the model
     has learned from, each of shape (rows, 1): numbers, with "nan" where one is missing; dates
     as seconds since 1970; categories as text, empty where one is missing. Its outputs are the
-    scores, higher is better, and the label, 1 for the rows above the cut of the budget.
-    Columns of free text cannot be exported.
+    scores, higher is better, and the label, 1 for the rows above the cut of the budget; for a
+    numeric outcome only the scores, which are the outcomes to expect. Columns of free text
+    cannot be exported: ONNX does not take words apart.
 
     \b
     shortlist export model.skops -o model.onnx
@@ -340,14 +341,14 @@ def export(model: str, output: str, single: bool, force: bool) -> None:
     from ._model_file import load_model
 
     saved = load_model(Path(model))
-    written, kinds = write_model(saved, "float32" if single else "float64")
+    written, kinds, made = write_model(saved, "float32" if single else "float64")
     with outputs:
         outputs[output].write_bytes(written)
     counts = Counter(kinds.values())
     told = ", ".join(f"{count} of kind {kind}" for kind, count in sorted(counts.items()))
     click.echo(
         f"{saved.winner} is in {output}. Inputs are {len(kinds)} columns, "
-        f"{told}; outputs are label and scores."
+        f"{told}; {'outputs are' if len(made) > 1 else 'the output is'} {' and '.join(made)}."
     )
 
 

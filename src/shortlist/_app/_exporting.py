@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from sklearn.base import is_classifier
+
 from ..onnx._calendar import DAY, calendar
 from ..onnx._errors import NotConvertible
 from ..onnx._graph import Graph
@@ -15,17 +17,21 @@ from ._features import FAR, Features
 from ._model_file import SavedModel
 
 
-def write_model(saved: SavedModel, dtype: str) -> tuple[bytes, dict[str, str]]:
-    """Return the ONNX file of a saved model, and the kind of each input."""
+def write_model(saved: SavedModel, dtype: str) -> tuple[bytes, dict[str, str], list[str]]:
+    """Return the ONNX file of a saved model, the kind of each input, and the outputs."""
     kinds = {column.name: column.kind for column in saved.columns.used}
     known = {NUMBER: "number", DATE: "date"}
     inputs = {name: known.get(kind, "text") for name, kind in kinds.items()}
     graph = Graph()
     declared, columns = column_inputs(graph, inputs, dtype)
     rows = _features(graph, columns, saved.features)
-    description = f"{saved.winner}: scores for {saved.label} = {saved.positive}"
+    numeric = not is_classifier(saved.pipeline)
+    aim = (
+        f"the {saved.positive} of {saved.label}" if numeric else f"{saved.label} = {saved.positive}"
+    )
+    description = f"{saved.winner}: scores for {aim}"
     written = finish(saved.pipeline, graph, declared, rows, dtype, description)
-    return written.SerializeToString(), kinds
+    return written.SerializeToString(), kinds, [each.name for each in written.graph.output]
 
 
 def _features(graph: Graph, columns: dict[str, str], features: Features) -> str:
@@ -68,8 +74,9 @@ def _categories(graph: Graph, column: str, part: dict[str, Any], name: str) -> s
 
 def _pieces(graph: Graph, column: str, part: dict[str, Any], name: str) -> str:
     raise NotConvertible(
-        f"the column {name!r} is free text, which has no ONNX form. Leave it out when you pick "
-        f"(--drop {name!r}), or have it read as a category (--type)."
+        f"the column {name!r} is free text, read by runs of its letters, and ONNX has no operator "
+        f"that takes words apart. Leave it out when you pick (--drop {name!r}), or have it read "
+        f"as a category (--type {name!r}=category)."
     )
 
 

@@ -15,7 +15,8 @@ import re
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import Any, Self
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -36,12 +37,8 @@ _DAY = 86400.0
 FAR = 1e6
 
 
-class Part(ABC):
-    """What a column becomes."""
-
-    @abstractmethod
-    def fit(self, values: np.ndarray) -> Self:
-        """Learn from the history."""
+class Encoder(ABC):
+    """What a column becomes. Its fields are what was learned from the history."""
 
     @abstractmethod
     def names(self, name: str) -> list[str]:
@@ -51,20 +48,28 @@ class Part(ABC):
     def make(self, values: np.ndarray) -> np.ndarray:
         """Return the features of cells."""
 
-    def fit_make(self, values: np.ndarray) -> np.ndarray:
-        """Learn from the history, and return its features."""
-        return self.fit(values).make(values)
 
+@dataclass(frozen=True)
+class Numbers(Encoder):
+    """A column of numbers, and whether one is missing.
 
-class Numbers(Part):
-    """A column of numbers, and whether one is missing."""
+    Attributes
+    ----------
+    middle : float
+        The median, for gaps.
+    gaps : bool
+        Whether there are any.
+    """
 
-    def fit(self, values: np.ndarray) -> Self:
-        """Learn the median, for gaps."""
+    middle: float
+    gaps: bool
+
+    @classmethod
+    def of(cls, values: np.ndarray) -> Numbers:
+        """Learn from the history."""
         known = values[~np.isnan(values)]
-        self.middle = float(np.median(known)) if len(known) else 0.0
-        self.gaps = bool(len(known) < len(values))
-        return self
+        middle = float(np.median(known)) if len(known) else 0.0
+        return cls(middle, bool(len(known) < len(values)))
 
     def names(self, name: str) -> list[str]:
         """Names of the features."""
@@ -77,17 +82,24 @@ class Numbers(Part):
         return np.column_stack([filled, gap]) if self.gaps else filled[:, None]
 
 
-class Dates(Part):
-    """A column of dates: when, and the recurring parts of it."""
+@dataclass(frozen=True)
+class Dates(Encoder):
+    """A column of dates: when, and the recurring parts of it.
 
-    _PARTS = ("", "year", "month", "day", "weekday", "hour")
+    Attributes
+    ----------
+    parts : list of Numbers
+        Every part as a column of numbers; the first says which dates are missing.
+    """
 
-    def fit(self, values: np.ndarray) -> Self:
-        """Learn the median of every part, for gaps."""
-        self.parts = [Numbers().fit(part) for part in self._split(values)]
-        for part in self.parts[1:]:
-            part.gaps = False
-        return self
+    parts: list[Numbers]
+    PARTS: ClassVar = ("", "year", "month", "day", "weekday", "hour")
+
+    @classmethod
+    def of(cls, values: np.ndarray) -> Dates:
+        """Learn from the history."""
+        when, *others = (Numbers.of(part) for part in cls._split(values))
+        return cls([when, *(replace(part, gaps=False) for part in others)])
 
     @staticmethod
     def _split(values: np.ndarray) -> list[np.ndarray]:
@@ -109,7 +121,7 @@ class Dates(Part):
         """Names of the features."""
         return [
             made
-            for part, learned in zip(self._PARTS, self.parts, strict=True)
+            for part, learned in zip(self.PARTS, self.parts, strict=True)
             for made in learned.names(f"{name} {part}".strip())
         ]
 
@@ -119,13 +131,16 @@ class Dates(Part):
         return np.column_stack([learned.make(part) for learned, part in split])
 
 
-class Categories(Part):
+@dataclass(frozen=True)
+class Categories(Encoder):
     """A column of few different values: a feature for each."""
 
-    def fit(self, values: np.ndarray) -> Self:
-        """Learn the values."""
-        self.values = sorted(set(values.tolist()))
-        return self
+    values: list[str]
+
+    @classmethod
+    def of(cls, values: np.ndarray) -> Categories:
+        """Learn from the history."""
+        return cls(sorted(set(values.tolist())))
 
     def names(self, name: str) -> list[str]:
         """Names of the features."""
@@ -136,49 +151,47 @@ class Categories(Part):
         return (values[:, None] == np.array(self.values, dtype=object)[None, :]).astype(float)
 
 
-class Pieces(Part):
+@dataclass(frozen=True)
+class Pieces(Encoder):
     """A column of text: the leading directions of its pieces of words.
 
-    Parameters
+    Attributes
     ----------
-    n_features : int
-        Directions, at most.
+    rarity : ndarray
+        Weight of each piece.
+    directions : ndarray
+        One per feature.
     """
 
-    def __init__(self, n_features: int) -> None:
-        self.n_features = n_features
+    rarity: np.ndarray
+    directions: np.ndarray
 
-    def fit(self, values: np.ndarray) -> Self:
-        """Learn how rare each piece is, and the directions."""
-        self.fit_make(values)
-        return self
+    @classmethod
+    def of(cls, values: np.ndarray, most: int) -> tuple[Pieces, np.ndarray]:
+        """Learn `most` directions from the history; return its features, too.
 
-    def fit_make(self, values: np.ndarray) -> np.ndarray:
-        """Learn, and return the features: the pieces are found once for both."""
+        The pieces are found once for both.
+        """
         codes, found = pd.factorize(values)
         texts = found.tolist()
         single = sum(" " not in text for text in texts) > len(texts) / 2
-        most = min(self.n_features, _MOST_WORDS) if single else self.n_features
+        most = min(most, _MOST_WORDS) if single else most
         every = _pieces(texts)
         pieces = every[:: max(1, len(texts) // _TEXTS)]
         rows = pieces.shape[0]
         met = pieces.getnnz(axis=0)
-        self.rarity = np.log((1.0 + rows) / (1.0 + met)) + 1.0
+        rarity = np.log((1.0 + rows) / (1.0 + met)) + 1.0
         count = min(most, max(1, min(rows, int((met > 0).sum()))))
         _, _, right = randomized_svd(
-            self._weighed(pieces), count, n_iter=4, random_state=0, flip_sign=True
+            _weighed(pieces, rarity), count, n_iter=4, random_state=0, flip_sign=True
         )
-        self.directions = right.astype(np.float32)
-        return self._along(every)[codes]
+        made = cls(rarity, right.astype(np.float32))
+        return made, made._along(every)[codes]
 
     def _along(self, pieces: Any) -> np.ndarray:
-        made: np.ndarray = self._weighed(pieces) @ self.directions.T.astype(np.float64)
+        weighed = _weighed(pieces, self.rarity)
+        made: np.ndarray = weighed @ self.directions.T.astype(np.float64)
         return made
-
-    def _weighed(self, pieces: Any) -> Any:
-        weighed = pieces @ sparse.diags(self.rarity)
-        length = np.sqrt(np.asarray(weighed.multiply(weighed).sum(axis=1)).ravel())
-        return sparse.diags(1.0 / np.where(length > 0.0, length, 1.0)) @ weighed
 
     def names(self, name: str) -> list[str]:
         """Names of the features."""
@@ -188,6 +201,12 @@ class Pieces(Part):
         """Return the features."""
         codes, texts = pd.factorize(values)
         return self._along(_pieces(texts.tolist()))[codes]
+
+
+def _weighed(pieces: Any, rarity: np.ndarray) -> Any:
+    weighed = pieces @ sparse.diags(rarity)
+    length = np.sqrt(np.asarray(weighed.multiply(weighed).sum(axis=1)).ravel())
+    return sparse.diags(1.0 / np.where(length > 0.0, length, 1.0)) @ weighed
 
 
 def _pieces(texts: Sequence[str]) -> Any:
@@ -249,8 +268,12 @@ class Features:
     def __init__(self, columns: Columns, typed: pd.DataFrame) -> None:
         texts = sum(column.kind not in (NUMBER, DATE, CATEGORY) for column in columns.used)
         each = int(np.clip(_TEXT_FEATURES // max(texts, 1), _LEAST, _MOST))
-        self._parts = {column.name: _part(column, each) for column in columns.used}
-        made = self._joined(typed, "fit_make")
+        learned = {
+            column.name: _learn(column, typed[column.name].to_numpy(), each)
+            for column in columns.used
+        }
+        self._encoders = {name: encoder for name, (encoder, _) in learned.items()}
+        made = _side_by_side(len(typed), [part for _, part in learned.values()])
         # In units of the largest, so that squares of huge and tiny numbers are numbers.
         unit = np.maximum(np.abs(made).max(axis=0, initial=0.0), 1e-300)
         middle, spread = (made / unit).mean(axis=0), (made / unit).std(axis=0)
@@ -258,10 +281,6 @@ class Features:
         self.kept = np.flatnonzero(spread > 1e-12)
         self.middle, self.spread = ((part * unit)[self.kept] for part in (middle, spread))
         self._first: tuple[pd.DataFrame, pd.DataFrame] | None = (typed, self._scaled(made, typed))
-
-    def _joined(self, typed: pd.DataFrame, how: str) -> np.ndarray:
-        made = [getattr(part, how)(typed[name].to_numpy()) for name, part in self._parts.items()]
-        return np.hstack([np.empty((len(typed), 0)), *made])
 
     def _scaled(self, made: np.ndarray, typed: pd.DataFrame) -> pd.DataFrame:
         with np.errstate(over="ignore"):
@@ -272,26 +291,29 @@ class Features:
     @property
     def names(self) -> list[str]:
         """Names of the features."""
-        every = [made for name, part in self._parts.items() for made in part.names(name)]
+        every = [made for name, encoder in self._encoders.items() for made in encoder.names(name)]
         return _distinct([every[place] for place in self.kept])
 
     @property
     def owners(self) -> list[str]:
         """The column behind each feature."""
-        every = [name for name, part in self._parts.items() for _ in part.names(name)]
+        every = [name for name, encoder in self._encoders.items() for _ in encoder.names(name)]
         return [every[place] for place in self.kept]
 
     def make(self, typed: pd.DataFrame) -> pd.DataFrame:
         """Return the features of rows."""
         if self._first is not None and self._first[0] is typed:
             return self._first[1]
-        return self._scaled(self._joined(typed, "make"), typed)
+        made = [encoder.make(typed[name].to_numpy()) for name, encoder in self._encoders.items()]
+        return self._scaled(_side_by_side(len(typed), made), typed)
 
     @property
     def categories(self) -> dict[str, list[str]]:
         """Values of the columns that are categories."""
         return {
-            name: part.values for name, part in self._parts.items() if isinstance(part, Categories)
+            name: encoder.values
+            for name, encoder in self._encoders.items()
+            if isinstance(encoder, Categories)
         }
 
     def forget(self) -> None:
@@ -301,7 +323,7 @@ class Features:
     def to_plain(self) -> dict[str, Any]:
         """Return all that was learned, as plain values and arrays."""
         return {
-            "parts": {name: _plain(part) for name, part in self._parts.items()},
+            "parts": {name: _plain(encoder) for name, encoder in self._encoders.items()},
             "middle": self.middle,
             "spread": self.spread,
             "kept": self.kept,
@@ -311,13 +333,13 @@ class Features:
     def from_plain(cls, content: Any) -> Features:
         """Make them again; raise where the content is not what :meth:`to_plain` returns."""
         made = cls.__new__(cls)
-        made._parts = {str(name): _from_plain(part) for name, part in content["parts"].items()}
+        made._encoders = {str(name): _from_plain(part) for name, part in content["parts"].items()}
         made.kept = _array(content["kept"], np.integer, 1)
         made.middle, made.spread = (
             _array(content[key], np.floating, 1) for key in ("middle", "spread")
         )
         made._first = None
-        count = sum(len(part.names("")) for part in made._parts.values())
+        count = sum(len(encoder.names("")) for encoder in made._encoders.values())
         if not len(made.kept) == len(made.middle) == len(made.spread) or not (
             len(made.kept) == 0 or (made.kept.min() >= 0 and made.kept.max() < count)
         ):
@@ -325,44 +347,49 @@ class Features:
         return made
 
 
-def _part(column: Column, each: int) -> Part:
+def _learn(column: Column, values: np.ndarray, each: int) -> tuple[Encoder, np.ndarray]:
+    """Learn what a column becomes; return its features, too."""
     if column.kind == NUMBER:
-        return Numbers()
-    if column.kind == DATE:
-        return Dates()
-    return Categories() if column.kind == CATEGORY else Pieces(each)
+        encoder: Encoder = Numbers.of(values)
+    elif column.kind == DATE:
+        encoder = Dates.of(values)
+    elif column.kind == CATEGORY:
+        encoder = Categories.of(values)
+    else:
+        return Pieces.of(values, each)
+    return encoder, encoder.make(values)
 
 
-_KINDS: dict[str, Any] = {part.__name__: part for part in (Numbers, Dates, Categories, Pieces)}
+def _side_by_side(rows: int, made: list[np.ndarray]) -> np.ndarray:
+    return np.hstack([np.empty((rows, 0)), *made])
 
 
-def _plain(part: Any) -> dict[str, Any]:
-    content = dict(vars(part), kind=type(part).__name__)
-    if isinstance(part, Dates):
-        content["parts"] = [_plain(inner) for inner in part.parts]
+def _plain(encoder: Encoder) -> dict[str, Any]:
+    content = dict(vars(encoder), kind=type(encoder).__name__)
+    if isinstance(encoder, Dates):
+        content["parts"] = [_plain(part) for part in encoder.parts]
     return content
 
 
-def _from_plain(content: dict[str, Any]) -> Any:
-    kind = _KINDS[content["kind"]]
-    part = kind.__new__(kind)
-    if kind is Numbers:
-        part.middle, part.gaps = float(content["middle"]), bool(content["gaps"])
-    elif kind is Dates:
-        part.parts = [_from_plain(inner) for inner in content["parts"]]
-        if len(part.parts) != len(Dates._PARTS) or not all(
-            isinstance(inner, Numbers) for inner in part.parts
-        ):
+def _from_plain(content: dict[str, Any]) -> Encoder:
+    kind = content["kind"]
+    if kind == "Numbers":
+        return Numbers(float(content["middle"]), bool(content["gaps"]))
+    if kind == "Dates":
+        parts = [_from_plain(part) for part in content["parts"]]
+        numbers = [part for part in parts if isinstance(part, Numbers)]
+        if not len(numbers) == len(parts) == len(Dates.PARTS):
             raise ValueError("the parts of a date do not fit together")
-    elif kind is Categories:
-        part.values = [str(value) for value in content["values"]]
-    else:
-        part.rarity = _array(content["rarity"], np.floating, 1)
-        part.directions = _array(content["directions"], np.floating, 2)
-        part.n_features = len(part.directions)
-        if part.rarity.shape != (_BUCKETS,) or part.directions.shape[1] != _BUCKETS:
+        return Dates(numbers)
+    if kind == "Categories":
+        return Categories([str(value) for value in content["values"]])
+    if kind == "Pieces":
+        rarity = _array(content["rarity"], np.floating, 1)
+        directions = _array(content["directions"], np.floating, 2)
+        if rarity.shape != (_BUCKETS,) or directions.shape[1] != _BUCKETS:
             raise ValueError("the pieces of words do not fit together")
-    return part
+        return Pieces(rarity, directions)
+    raise ValueError(f"{kind!r} is no kind of features")
 
 
 def _array(value: Any, kind: type, dimensions: int) -> np.ndarray:

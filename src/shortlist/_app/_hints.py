@@ -13,6 +13,8 @@ from ._columns import DATE, NUMBER, TEXT, Column, Columns, different
 
 # Rows are in an order of time if this share of neighbours is.
 _ORDERED = 0.95
+# Values that differ in this share of the rows name them: a file may hold a row twice.
+_DIFFER = 0.99
 # Values without a blank, to this share, are names of something rather than text.
 _TOKENS = 0.95
 _FEW = 20
@@ -59,7 +61,8 @@ def find_hints(
         if _names_rows(rows[column.name], typed[column.name].to_numpy(), column)
     ]
     for column in naming[:_SHOWN]:
-        yield f"{_word(column)} differs in every row, like an id: --id {_word(column)}?"
+        every = "every" if column.distinct == column.rows else "nearly every"
+        yield f"{_word(column)} differs in {every} row, like an id: --id {_word(column)}?"
     if len(naming) > _SHOWN:
         yield f"{len(naming) - _SHOWN:,} more columns differ in every row, like ids."
 
@@ -113,7 +116,7 @@ def _whole(cells: pd.Series) -> bool:
 
 
 def _names_rows(cells: pd.Series, typed: np.ndarray, column: Column) -> bool:
-    if column.missing or column.distinct < column.rows:
+    if column.missing or column.distinct < _DIFFER * column.rows:
         return False
     if column.kind == TEXT:
         return _tokens(cells)

@@ -18,7 +18,7 @@ from ..picking.promise import promises_of
 from ..picking.reasons import Reasons, find_reasons
 from ..picking.subject import Subject
 from ._cells import printable
-from ._columns import DATE, Columns, StrangeCount
+from ._columns import ABSENT, DATE, Columns, StrangeCount
 from ._copies import Copies
 from ._deciding import parse_types, read_columns
 from ._features import Features
@@ -221,6 +221,10 @@ def _reasons(job: Job) -> Reasons:
             cells[place] = as_dates(cells[place])
             if usual[place] is not None:
                 usual[place] = as_dates(np.array([usual[place]]))[0]
+        elif cells[place].dtype == object:
+            cells[place] = cells[place].copy()
+            cells[place][cells[place] == ABSENT] = None
+            usual[place] = None if usual[place] == ABSENT else usual[place]
     return replace(found, cells=cells, usual=usual)
 
 

@@ -8,19 +8,33 @@ built is looked at (:mod:`shortlist._app._model_parts`) before compiled code get
 
 from __future__ import annotations
 
+import json
+import warnings
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import sklearn
 import skops.io
+from sklearn.exceptions import InconsistentVersionWarning
 
+from .. import __version__
 from ..picking.promise import Promises
 from ._cells import printable
 from ._columns import Columns
 from ._features import Features
-from ._model_parts import check_parts, check_texts, walk_schema
+from ._model_parts import (
+    check_parts,
+    check_texts,
+    mend_names,
+    mend_parts,
+    read_schema,
+    walk,
+)
 
+# The schema of the content. A change that files of the version before would not survive gets
+# the next number; tests/app/stored holds files of every number that is read.
 FORMAT = 2
 # Bytes that a file may unpack to; a model of many support vectors has tens of millions.
 _MOST_BYTES = 256 << 20
@@ -130,6 +144,7 @@ def save_model(model: SavedModel, path: Path) -> None:
         "promises": None if model.promises is None else model.promises.to_plain(),
     }
     skops.io.dump(content, path, compression=zipfile.ZIP_DEFLATED)
+    mend_names(path)
     unknown = _unknown(path)
     if unknown:
         raise ModelFileError(
@@ -151,6 +166,7 @@ def load_model(path: Path, name: str | None = None) -> SavedModel:
     name = str(path) if name is None else name
     try:
         _check_size(path, name)
+        _check_format(path, name)
         unknown = _unknown(path)
         if unknown:
             raise ModelFileError(
@@ -159,12 +175,10 @@ def load_model(path: Path, name: str | None = None) -> SavedModel:
                 "shortlist pick --save has written."
             )
         check_texts(path)
-        content = skops.io.load(path, trusted=list(TRUSTED))
-        if content["format"] != FORMAT:
-            raise ModelFileError(
-                f"{name} has format {content['format']!r} and this version of shortlist reads "
-                f"{FORMAT}; make it again with shortlist pick --save."
-            )
+        with warnings.catch_warnings():
+            # Files of other versions are read on purpose: tests/app/stored.
+            warnings.simplefilter("ignore", InconsistentVersionWarning)
+            content = skops.io.load(path, trusted=list(TRUSTED))
         promises = content.get("promises")
         content = {
             key: content[key] for key in SavedModel.__dataclass_fields__ if key != "promises"
@@ -173,13 +187,17 @@ def load_model(path: Path, name: str | None = None) -> SavedModel:
         content["columns"] = Columns.from_plain(content["columns"])
         content["features"] = Features.from_plain(content["features"])
         check_parts(content["pipeline"])
+        mend_parts(content["pipeline"])
     except (ModelFileError, FileNotFoundError, IsADirectoryError, PermissionError):
         raise
     except Exception as error:
         # Whatever a damaged file does to the reader, to the user it is no model.
+        written = _written_with(path)
+        here = f"and here is {sklearn.__version__}: try it there."
+        reason = f" It was written with scikit-learn {written}, {here}" if written else ""
         raise ModelFileError(
             f"{name} is not a model file of shortlist ({type(error).__name__}); "
-            "shortlist pick --save writes one."
+            f"shortlist pick --save writes one.{reason}"
         ) from error
     return SavedModel(**content)
 
@@ -188,6 +206,31 @@ def _told(names: list[str]) -> str:
     """Names from a file, not trusted to be names."""
     shown = ", ".join(printable(name, 80) for name in names[:8])
     return shown if len(names) <= 8 else f"{shown} and {len(names) - 8} more"
+
+
+def _check_format(path: Path, name: str) -> None:
+    """Refuse another format by its number: types of the next one may have other names."""
+    found = json.loads(read_schema(path)["content"]["format"]["content"])
+    if found == FORMAT:
+        return
+    told = (
+        f"{name} has format {printable(repr(found), 20)} and shortlist {__version__} reads {FORMAT}"
+    )
+    if isinstance(found, int) and found > FORMAT:
+        raise ModelFileError(
+            f"{told}: a later version has written it. Install that: pip install -U shortlist."
+        )
+    raise ModelFileError(f"{told}; make it again with shortlist pick --save.")
+
+
+def _written_with(path: Path) -> str | None:
+    """Version of scikit-learn that wrote a file, where it is another one."""
+    try:
+        versions = read_schema(path)["content"]["versions"]["content"]
+        written = json.loads(versions["sklearn"]["content"])
+    except Exception:
+        return None
+    return None if written == sklearn.__version__ else printable(str(written), 20)
 
 
 def _check_size(path: Path, name: str) -> None:
@@ -208,7 +251,7 @@ def _unknown(path: Path) -> list[str]:
     """
     named = {
         f"{part['__module__']}.{part.get('__class__')}"
-        for part in walk_schema(path)
+        for part in walk(read_schema(path))
         if isinstance(part, dict) and str(part.get("__module__")).startswith("sklearn")
     }
     return sorted((named | set(skops.io.get_untrusted_types(file=path))) - set(TRUSTED))

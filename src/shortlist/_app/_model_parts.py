@@ -13,17 +13,61 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.impute import SimpleImputer
 
 
-def walk_schema(path: Path) -> Iterator[Any]:
-    """Yield every object, list and value of the description in a model file."""
+def read_schema(path: Path) -> Any:
+    """Return the description in a model file."""
     with zipfile.ZipFile(path) as archive:
-        waiting: list[Any] = [json.loads(archive.read("schema.json"))]
+        return json.loads(archive.read("schema.json"))
+
+
+def walk(schema: Any) -> Iterator[Any]:
+    """Yield every object, list and value of a description."""
+    waiting = [schema]
     while waiting:
         part = waiting.pop()
         if isinstance(part, dict | list):
             waiting += part.values() if isinstance(part, dict) else part
         yield part
+
+
+def mend_names(path: Path) -> None:
+    """Write types by the names that all versions of scikit-learn know them by."""
+    schema = read_schema(path)
+    # Losses of boosting call their module by its last name in early versions.
+    short = [part for part in walk(schema) if isinstance(part, dict)]
+    short = [part for part in short if part.get("__module__") == "_loss"]
+    if not short:
+        return
+    for part in short:
+        part["__module__"] = "sklearn._loss._loss"
+    with zipfile.ZipFile(path) as archive:
+        parts = {item: archive.read(item) for item in archive.infolist()}
+    with zipfile.ZipFile(path, "w") as archive:
+        for item, content in parts.items():
+            new = json.dumps(schema) if item.filename == "schema.json" else content
+            archive.writestr(item, new, compress_type=item.compress_type)
+
+
+def mend_parts(part: Any) -> None:
+    """Add what later versions of scikit-learn keep and earlier ones did not."""
+    seen: set[int] = set()
+    waiting = [part]
+    while waiting:
+        part = waiting.pop()
+        if id(part) in seen:
+            continue
+        seen.add(id(part))
+        if isinstance(part, SimpleImputer) and hasattr(part, "statistics_"):
+            vars(part).setdefault("_fill_dtype", part.statistics_.dtype)  # from 1.7 on
+        if isinstance(part, dict):
+            waiting += part.values()
+        elif isinstance(part, list | tuple):
+            waiting += part
+        elif isinstance(part, BaseEstimator):
+            waiting += vars(part).values()
 
 
 def check_parts(
@@ -67,7 +111,7 @@ def check_parts(
 
 def check_texts(path: Path) -> None:
     """Look at the trees that LightGBM keeps as text, before it reads them itself."""
-    for part in walk_schema(path):
+    for part in walk(read_schema(path)):
         if isinstance(part, str) and "Tree=" in part:
             # Text is in the schema as JSON in JSON.
             _check_boosted(json.loads(part) if part.startswith('"') else part)

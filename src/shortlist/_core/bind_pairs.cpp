@@ -45,9 +45,10 @@ void bind_sums(nb::module_& m) {
         check_size("curved", curved, n);
         check_size("degree", degree, n);
         nb::gil_scoped_release release;
+        RoomHeld room;
         ViolationSums<I> sums(plan, weight.data(), width, vertex.data(), clipped.data(),
-                              curved.data(), degree.data());
-        PairWalk(plan, weight.data(), width, sums).run(scores.data());
+                              curved.data(), degree.data(), *room);
+        PairWalk(plan, weight.data(), width, sums, *room).run(scores.data());
         return std::make_pair(sums.totals.violated, sums.totals.clipped);
       },
       "start"_in, "key"_in, "role"_in, "row"_in, "weight"_a, "scores"_a, "width"_a, "vertex"_out,
@@ -62,8 +63,9 @@ void bind_sums(nb::module_& m) {
         check_shape("values", values, n, values.shape(1));
         check_shape("out", out, n, values.shape(1));
         nb::gil_scoped_release release;
-        PartnerSums<I> sums(plan, values.data(), out.data(), values.shape(1));
-        PairWalk(plan, weight.data(), width, sums).run(scores.data());
+        RoomHeld room;
+        PartnerSums<I> sums(plan, values.data(), out.data(), values.shape(1), *room);
+        PairWalk(plan, weight.data(), width, sums, *room).run(scores.data());
       },
       "start"_in, "key"_in, "role"_in, "row"_in, "weight"_a, "scores"_a, "width"_a, "values"_in,
       "out"_out);

@@ -89,6 +89,20 @@ void bind_dense(nb::module_& m) {
       "rows"_in, "v"_a, "out"_out);
 }
 
+template <typename T>
+void bind_ranges(nb::module_& m) {
+  m.def(
+      "column_ranges",
+      [](InMatrix<T> rows, Out<double> lowest, Out<double> highest) {
+        check_some("rows", rows.shape(0));
+        check_size("lowest", lowest, rows.shape(1));
+        check_size("highest", highest, rows.shape(1));
+        nb::gil_scoped_release release;
+        column_ranges(rows.data(), rows.shape(0), rows.shape(1), lowest.data(), highest.data());
+      },
+      "rows"_in, "lowest"_out, "highest"_out);
+}
+
 // Kernel entries are never converted: a silent copy to float32 would cost digits.
 template <typename T>
 void bind_kernel_rows(nb::module_& m) {
@@ -182,6 +196,8 @@ void bind_rows(nb::module_& m) {
   bind_csr<float, std::int32_t>(m);
   bind_csr<float, std::int64_t>(m);
   bind_dense(m);
+  bind_ranges<float>(m);
+  bind_ranges<double>(m);
   bind_kernel_rows<float>(m);
   bind_kernel_rows<double>(m);
   bind_centred_rows<float, float>(m);

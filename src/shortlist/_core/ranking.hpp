@@ -45,39 +45,50 @@ struct PairItem {
 
 inline double violation(double f_upper, double f_lower) { return f_lower - f_upper + 1.0; }
 
-// Sort by score. Radix sort on the bits: the order of doubles is that of their bits
-// once negative numbers are inverted and the others get the sign bit. That order has a
-// place for NaN, too, which a comparison has not.
+// Sorts scores. Radix sort on the bits: the order of doubles is that of their bits once
+// negative numbers are inverted and the others get the sign bit. That order has a place for
+// NaN, too, which a comparison has not. Few scores share their high bits: by these they are
+// dealt out, and runs of equal ones sorted by comparison. Where a run is long, as of scores
+// that all but agree, the low bits are dealt out as well.
 class ScoreSort {
  public:
-  void run(PairItem* items, PairItem* spare, std::size_t n, Watch& watch) {
-    bool comparable = true;
-    for (std::size_t i = 0; i < n; ++i) comparable &= items[i].f == items[i].f;
-    if (n < kFew && comparable) {
-      std::sort(items, items + n, [](const PairItem& a, const PairItem& b) { return a.f < b.f; });
-      return;
-    }
+  struct Entry {
+    std::uint64_t key;
+    std::uint32_t index;
+  };
+
+  // The n scores in order, equal ones by their index; valid until the next call.
+  template <typename Score>
+  const Entry* run(std::size_t n, Score score, Watch& watch) {
     from_.resize(n);
+    for (std::size_t i = 0; i < n; ++i) from_[i] = {bits(score(i)), static_cast<std::uint32_t>(i)};
+    if (n < kFew) {
+      std::sort(from_.begin(), from_.end(), before);
+      return from_.data();
+    }
     to_.resize(n);
-    for (std::size_t i = 0; i < n; ++i) from_[i] = {bits(items[i].f), static_cast<std::uint32_t>(i)};
-    for (int shift = 0; shift < 64; shift += kDigit) pass(shift, watch);
-    const Entry* const sorted = from_.data();
-    watch.parts(n, 8, [=](std::size_t first, std::size_t last) {
-      for (std::size_t i = first; i < last; ++i) spare[i] = items[sorted[i].index];
-    });
-    std::copy(spare, spare + n, items);
-    // The visits that follow need the room.
+    for (int shift = kLow; shift < 64; shift += kDigit) pass(shift, watch);
+    if (!sort_runs()) {
+      for (int shift = 0; shift < 64; shift += kDigit) pass(shift, watch);
+    }
+    return from_.data();
+  }
+
+  std::size_t bytes() const { return (from_.capacity() + to_.capacity()) * sizeof(Entry); }
+
+  // The visits that follow need the room.
+  void release() {
     std::vector<Entry>().swap(from_);
     std::vector<Entry>().swap(to_);
   }
 
  private:
-  static constexpr std::size_t kFew = 512;
-  static constexpr int kDigit = 11;
-  struct Entry {
-    std::uint64_t key;
-    std::uint32_t index;
-  };
+  static constexpr std::size_t kFew = 512, kLongRun = 4096;
+  static constexpr int kDigit = 11, kLow = 31;
+
+  static bool before(const Entry& a, const Entry& b) {
+    return a.key < b.key || (a.key == b.key && a.index < b.index);
+  }
 
   static std::uint64_t bits(double value) {
     value += 0.0;  // minus zero equals zero
@@ -102,28 +113,100 @@ class ScoreSort {
     from_.swap(to_);
   }
 
+  // Sorts the runs of equal high bits; false where one is too long.
+  bool sort_runs() {
+    const std::size_t n = from_.size();
+    for (std::size_t first = 0, last = 0; first < n; first = last) {
+      bool sorted = true;
+      for (last = first + 1; last < n; ++last) {
+        if ((from_[last].key ^ from_[first].key) >> kLow) break;
+        sorted &= from_[last - 1].key <= from_[last].key;
+      }
+      if (sorted) continue;
+      if (last - first > kLongRun) return false;
+      std::sort(from_.begin() + first, from_.begin() + last, before);
+    }
+    return true;
+  }
+
   std::vector<Entry> from_, to_;
 };
 
-// The items of a node by score, and its lower and upper half, also by score. An item
-// is in the lower half if its position `at` is before the cut.
-struct PairNode {
-  const PairItem *items, *lower, *upper, *end;
-  std::size_t n;
-  std::uint32_t cut;
+struct PairWeights {
+  double weight = 0.0, score = 0.0;
+};
+
+struct PairRowSums {
+  double vertex = 0.0, clipped = 0.0, curved = 0.0, degree = 0.0;
+  void add(double v, double c, double u, double d) {
+    vertex += v;
+    clipped += c;
+    curved += u;
+    degree += d;
+  }
+};
+
+// What a walk writes on. A solver makes many walks over the same rows, and fresh memory costs
+// about as much as half a walk: a thread keeps what is not large for the next one.
+struct PairRoom {
+  ScoreSort sort;
+  std::vector<PairItem> items, spare;
+  std::vector<std::uint32_t> count;
+  std::vector<double> score;
+  std::vector<PairWeights> lower, upper;
+  std::vector<PairRowSums> sums;
+  std::vector<double> lower_columns, upper_columns;
+  bool taken = false;
+
+  std::size_t bytes() const {
+    return sort.bytes() + (items.capacity() + spare.capacity()) * sizeof(PairItem) +
+           count.capacity() * sizeof(std::uint32_t) +
+           (lower.capacity() + upper.capacity()) * sizeof(PairWeights) +
+           sums.capacity() * sizeof(PairRowSums) +
+           (score.capacity() + lower_columns.capacity() + upper_columns.capacity()) *
+               sizeof(double);
+  }
+};
+
+// The room of this thread while it lives. A signal's handler may start a walk inside a walk:
+// that one gets a room of its own.
+class RoomHeld {
+ public:
+  RoomHeld() : room_(kept().taken ? own_ : kept()) { room_.taken = true; }
+  ~RoomHeld() {
+    if (room_.bytes() > kKept) room_ = PairRoom();
+    room_.taken = false;
+  }
+  RoomHeld(const RoomHeld&) = delete;
+  RoomHeld& operator=(const RoomHeld&) = delete;
+  PairRoom& operator*() { return room_; }
+
+ private:
+  static constexpr std::size_t kKept = std::size_t{1} << 25;
+  static PairRoom& kept() {
+    static thread_local PairRoom room;
+    return room;
+  }
+  PairRoom own_;
+  PairRoom& room_;
 };
 
 // Visits every node of the key splits of every segment. `Visit` has
-//   open(begin, n)  before a segment,
-//   split(node)     at every node of many items, the ends not yet carried to the halves,
+//   open(begin, n)        before a segment,
+//   first()               at every node of many items, which are in order of score,
+//   next(p, item, lower)  for each of them, in the lower or in the upper half of the keys,
+//   last(n)               after them,
+//   upper(item), lower(item)  for the items of either half, their ends those of the node,
 //   pair(upper, lower, z, is_far)  for every violated pair that parts at a small node,
-//   close()         after a segment,
-//   work            of a split for every item.
+//   close()               after a segment,
+//   work                  of all that for every item of a node.
 template <typename I, typename Visit>
 class PairWalk {
  public:
-  PairWalk(const PairPlan<I>& plan, const double* weight, double width, Visit& visit)
-      : plan_(plan), weight_(weight), width_(width), visit_(visit) {}
+  PairWalk(const PairPlan<I>& plan, const double* weight, double width, Visit& visit,
+           PairRoom& room)
+      : plan_(plan), weight_(weight), width_(width), visit_(visit), sort_(room.sort),
+        items_(room.items), spare_(room.spare), count_(room.count), score_(room.score) {}
 
   void run(const double* f) {
     for (std::size_t s = 0; s < plan_.n_segments; ++s) {
@@ -133,15 +216,20 @@ class PairWalk {
         spare_.resize(n);
         count_.resize(n + 1);
       }
-      for (std::size_t p = 0; p < n; ++p) {
-        const auto row = static_cast<std::size_t>(plan_.row[begin + p]);
-        const std::uint32_t role = plan_.role[begin + p];
-        items_[p] = {f[row], role & kUpper ? weight_[row] : 0.0, role & kLower ? weight_[row] : 0.0,
-                     static_cast<std::uint32_t>(p), 0, 0, 0, 0};
+      const auto* const row = plan_.row + begin;
+      const std::uint8_t* const role = plan_.role + begin;
+      const auto* const sorted = sort_.run(n, [=](std::size_t p) { return f[row[p]]; }, watch_);
+      score_.resize(n);
+      for (std::size_t i = 0; i < n; ++i) {
+        const std::uint32_t p = sorted[i].index;
+        const auto r = static_cast<std::size_t>(row[p]);
+        score_[i] = f[r];
+        items_[i] = {f[r], role[p] & kUpper ? weight_[r] : 0.0, role[p] & kLower ? weight_[r] : 0.0,
+                     p, 0, 0, 0, 0};
       }
-      sort_.run(items_.data(), spare_.data(), n, watch_);
+      if (n > kMany) sort_.release();
       find_ends(n);
-      watch_.count(16 * n);
+      watch_.count(32 * n);
       visit_.open(begin, n);
       key_ = plan_.key + begin;
       node(items_.data(), spare_.data(), 0, n);
@@ -153,13 +241,14 @@ class PairWalk {
   // One predicate for both directions: a rounded difference is monotone in either
   // argument, so that both see the same pairs.
   void find_ends(std::size_t n) {
+    const double* const f = score_.data();
     std::uint32_t violated = 0, far = 0, violates = 0, violates_far = 0;
     for (std::size_t p = 0; p < n; ++p) {
+      while (violated < n && !(violation(f[p], f[violated]) > 0.0)) ++violated;
+      while (far < n && !(violation(f[p], f[far]) > width_)) ++far;
+      while (violates < n && violation(f[violates], f[p]) > 0.0) ++violates;
+      while (violates_far < n && violation(f[violates_far], f[p]) > width_) ++violates_far;
       PairItem& item = items_[p];
-      while (violated < n && !(violation(item.f, items_[violated].f) > 0.0)) ++violated;
-      while (far < n && !(violation(item.f, items_[far].f) > width_)) ++far;
-      while (violates < n && violation(items_[violates].f, item.f) > 0.0) ++violates;
-      while (violates_far < n && violation(items_[violates_far].f, item.f) > width_) ++violates_far;
       item.violated = violated;
       item.far = far;
       item.violates = violates;
@@ -183,26 +272,34 @@ class PairWalk {
     if (cut == low) return;
     PairItem *lower = spare, *upper = spare + n_lower;
     std::uint32_t count = 0;
+    visit_.first();
     for (std::size_t p = 0; p < n; ++p) {
-      const bool is_lower = items[p].at < cut;
+      const PairItem& item = items[p];
+      const bool is_lower = item.at < cut;
       count_[p] = count;
-      *(is_lower ? lower : upper) = items[p];
+      visit_.next(p, item, is_lower);
+      *(is_lower ? lower : upper) = item;
       lower += is_lower;
       upper += !is_lower;
       count += is_lower;
     }
     count_[n] = count;
-    watch_.count(8 * n);
-    visit_.split({items, spare, spare + n_lower, spare + n, n, static_cast<std::uint32_t>(cut)});
-    watch_.count(visit_.work * n);
-    for (PairItem* item = spare; item != spare + n_lower; ++item) {
-      for (auto end : kEnds) item->*end = count_[item->*end];
-    }
+    visit_.last(n);
+    watch_.count((8 + visit_.work) * n);
+    // Items of one key make no pairs: they are not looked at again.
+    const bool lower_parts = key_[low] != key_[cut - 1], upper_parts = key_[cut] != key_[high - 1];
     for (PairItem* item = spare + n_lower; item != spare + n; ++item) {
+      visit_.upper(*item);
+      if (!upper_parts) continue;
       for (auto end : kEnds) item->*end -= count_[item->*end];
     }
-    node(spare, items, low, cut);
-    node(spare + n_lower, items + n_lower, cut, high);
+    for (PairItem* item = spare; item != spare + n_lower; ++item) {
+      visit_.lower(*item);
+      if (!lower_parts) continue;
+      for (auto end : kEnds) item->*end = count_[item->*end];
+    }
+    if (lower_parts) node(spare, items, low, cut);
+    if (upper_parts) node(spare + n_lower, items + n_lower, cut, high);
   }
 
   // The change of key nearest to the middle; `low` if all keys are equal.
@@ -218,7 +315,7 @@ class PairWalk {
     return middle - before <= after - middle ? before : after;
   }
 
-  static constexpr std::size_t kFew = 12;
+  static constexpr std::size_t kFew = 12, kMany = std::size_t{1} << 20;
   static constexpr std::uint32_t PairItem::*kEnds[] = {
       &PairItem::violated, &PairItem::far, &PairItem::violates, &PairItem::violates_far};
 
@@ -228,9 +325,10 @@ class PairWalk {
   Visit& visit_;
   const I* key_ = nullptr;
   Watch watch_;
-  ScoreSort sort_;
-  std::vector<PairItem> items_, spare_;
-  std::vector<std::uint32_t> count_;
+  ScoreSort& sort_;
+  std::vector<PairItem>&items_, &spare_;
+  std::vector<std::uint32_t>& count_;
+  std::vector<double>& score_;
 };
 
 struct PairTotals {
@@ -246,40 +344,56 @@ template <typename I>
 class ViolationSums {
  public:
   ViolationSums(const PairPlan<I>& plan, const double* weight, double width, double* vertex,
-                double* clipped, double* curved, double* degree)
+                double* clipped, double* curved, double* degree, PairRoom& room)
       : plan_(plan), weight_(weight), width_(std::isinf(width) ? 0.0 : width), vertex_(vertex),
-        clipped_(clipped), curved_(curved), degree_(degree) {}
+        clipped_(clipped), curved_(curved), degree_(degree), sums_(room.sums),
+        lower_(room.lower), upper_(room.upper) {}
 
   PairTotals totals{0.0, 0.0};
   static constexpr std::size_t work = 16;  // a split, for every item
 
   void open(std::size_t begin, std::size_t n) {
     begin_ = begin;
-    sums_.assign(n, Sums{});
-    if (before_.size() < n + 1) before_.resize(n + 1);
+    sums_.assign(n, PairRowSums{});
+    if (lower_.size() < n + 1) {
+      lower_.resize(n + 1);
+      upper_.resize(n + 1);
+    }
   }
 
-  void split(const PairNode& node) {
-    sum_up(node, [&](const PairItem& j) { return j.as_lower * (j.at < node.cut); });
-    const Running last = before_[node.n];
-    for (const PairItem* i = node.upper; i != node.end; ++i) {
-      if (i->as_upper == 0.0) continue;
-      const Running &from = before_[i->violated], &to = before_[i->far];
-      const double near = to.weight - from.weight, violated = last.weight - from.weight;
-      const double curved = (1.0 - i->f) * near + (to.score - from.score);
-      const double clipped = curved + width_ * (last.weight - to.weight);
-      sums_[i->at].add(violated, clipped, curved, near);
-      totals.violated += i->as_upper * violated;
-      totals.clipped += i->as_upper * clipped;
-    }
-    sum_up(node, [&](const PairItem& i) { return i.as_upper * (i.at >= node.cut); });
-    for (const PairItem* j = node.lower; j != node.upper; ++j) {
-      if (j->as_lower == 0.0) continue;
-      const Running &from = before_[j->violates_far], &to = before_[j->violates];
-      const double near = to.weight - from.weight;
-      const double curved = (1.0 + j->f) * near - (to.score - from.score);
-      sums_[j->at].add(-to.weight, -curved - width_ * from.weight, -curved, near);
-    }
+  void first() { sum_lower_ = sum_upper_ = {}; }
+
+  void next(std::size_t p, const PairItem& item, bool is_lower) {
+    last(p);
+    const double low = is_lower ? item.as_lower : 0.0, up = is_lower ? 0.0 : item.as_upper;
+    sum_lower_.weight += low;
+    sum_lower_.score += low * item.f;
+    sum_upper_.weight += up;
+    sum_upper_.score += up * item.f;
+  }
+
+  void last(std::size_t n) {
+    lower_[n] = sum_lower_;
+    upper_[n] = sum_upper_;
+  }
+
+  void upper(const PairItem& i) {
+    if (i.as_upper == 0.0) return;
+    const PairWeights &from = lower_[i.violated], &to = lower_[i.far];
+    const double near = to.weight - from.weight, violated = sum_lower_.weight - from.weight;
+    const double curved = (1.0 - i.f) * near + (to.score - from.score);
+    const double clipped = curved + width_ * (sum_lower_.weight - to.weight);
+    sums_[i.at].add(violated, clipped, curved, near);
+    totals.violated += i.as_upper * violated;
+    totals.clipped += i.as_upper * clipped;
+  }
+
+  void lower(const PairItem& j) {
+    if (j.as_lower == 0.0) return;
+    const PairWeights &from = upper_[j.violates_far], &to = upper_[j.violates];
+    const double near = to.weight - from.weight;
+    const double curved = (1.0 + j.f) * near - (to.score - from.score);
+    sums_[j.at].add(-to.weight, -curved - width_ * from.weight, -curved, near);
   }
 
   void pair(const PairItem& upper, const PairItem& lower, double z, bool is_far) {
@@ -303,39 +417,14 @@ class ViolationSums {
   }
 
  private:
-  struct Running {
-    double weight = 0.0, score = 0.0;
-  };
-  struct Sums {
-    double vertex = 0.0, clipped = 0.0, curved = 0.0, degree = 0.0;
-    void add(double v, double c, double u, double d) {
-      vertex += v;
-      clipped += c;
-      curved += u;
-      degree += d;
-    }
-  };
-
-  template <typename Counted>
-  void sum_up(const PairNode& node, Counted counted) {
-    Running sum;
-    for (std::size_t p = 0; p < node.n; ++p) {
-      before_[p] = sum;
-      const PairItem& item = node.items[p];
-      const double weight = counted(item);
-      sum.weight += weight;
-      sum.score += weight * item.f;
-    }
-    before_[node.n] = sum;
-  }
-
   const PairPlan<I>& plan_;
   const double* weight_;
   double width_;
   double *vertex_, *clipped_, *curved_, *degree_;
   std::size_t begin_ = 0;
-  std::vector<Sums> sums_;
-  std::vector<Running> before_;
+  PairWeights sum_lower_, sum_upper_;
+  std::vector<PairRowSums>& sums_;
+  std::vector<PairWeights>&lower_, &upper_;  // sums over either half, before each item
 };
 
 // out_i += sum of weight_j values_j over the partners j of row i with 0 < z <= width;
@@ -343,25 +432,45 @@ class ViolationSums {
 template <typename I>
 class PartnerSums {
  public:
-  PartnerSums(const PairPlan<I>& plan, const double* values, double* out, std::size_t n_columns)
-      : work(16 + 4 * n_columns), plan_(plan), values_(values), out_(out), columns_(n_columns) {}
+  PartnerSums(const PairPlan<I>& plan, const double* values, double* out, std::size_t n_columns,
+              PairRoom& room)
+      : work(16 + 4 * n_columns), plan_(plan), values_(values), out_(out), columns_(n_columns),
+        lower_(room.lower_columns), upper_(room.upper_columns) {}
 
   const std::size_t work;  // a split, for every item
 
   void open(std::size_t begin, std::size_t n) {
     row_ = plan_.row + begin;
-    if (before_.size() < (n + 1) * columns_) before_.resize((n + 1) * columns_);
+    if (lower_.size() < (n + 1) * columns_) {
+      lower_.resize((n + 1) * columns_);
+      upper_.resize((n + 1) * columns_);
+    }
   }
 
-  void split(const PairNode& node) {
-    sum_up(node, [&](const PairItem& j) { return j.as_lower * (j.at < node.cut); });
-    for (const PairItem* i = node.upper; i != node.end; ++i) {
-      if (i->as_upper != 0.0) add(row_[i->at], i->violated, i->far);
+  void first() {
+    std::fill_n(lower_.data(), columns_, 0.0);
+    std::fill_n(upper_.data(), columns_, 0.0);
+  }
+
+  void next(std::size_t p, const PairItem& item, bool is_lower) {
+    const double low = is_lower ? item.as_lower : 0.0, up = is_lower ? 0.0 : item.as_upper;
+    const double* const value = values_ + static_cast<std::size_t>(row_[item.at]) * columns_;
+    double* const lower = lower_.data() + p * columns_;
+    double* const upper = upper_.data() + p * columns_;
+    for (std::size_t c = 0; c < columns_; ++c) {
+      lower[columns_ + c] = lower[c] + low * value[c];
+      upper[columns_ + c] = upper[c] + up * value[c];
     }
-    sum_up(node, [&](const PairItem& i) { return i.as_upper * (i.at >= node.cut); });
-    for (const PairItem* j = node.lower; j != node.upper; ++j) {
-      if (j->as_lower != 0.0) add(row_[j->at], j->violates_far, j->violates);
-    }
+  }
+
+  void last(std::size_t) {}
+
+  void upper(const PairItem& i) {
+    if (i.as_upper != 0.0) add(row_[i.at], lower_.data(), i.violated, i.far);
+  }
+
+  void lower(const PairItem& j) {
+    if (j.as_lower != 0.0) add(row_[j.at], upper_.data(), j.violates_far, j.violates);
   }
 
   void pair(const PairItem& upper, const PairItem& lower, double z, bool is_far) {
@@ -373,26 +482,14 @@ class PartnerSums {
   void close() {}
 
  private:
-  template <typename Counted>
-  void sum_up(const PairNode& node, Counted counted) {
-    double* before = before_.data();
-    std::fill(before, before + columns_, 0.0);
-    for (std::size_t p = 0; p < node.n; ++p, before += columns_) {
-      const PairItem& item = node.items[p];
-      const double weight = counted(item);
-      const double* value = values_ + row_[item.at] * columns_;
-      for (std::size_t c = 0; c < columns_; ++c) before[columns_ + c] = before[c] + weight * value[c];
-    }
-  }
-
   void add_one(std::size_t row, double weight, std::size_t partner) {
     for (std::size_t c = 0; c < columns_; ++c) {
       out_[row * columns_ + c] += weight * values_[partner * columns_ + c];
     }
   }
 
-  void add(std::size_t row, std::size_t from, std::size_t to) {
-    const double *first = before_.data() + from * columns_, *last = before_.data() + to * columns_;
+  void add(std::size_t row, const double* before, std::size_t from, std::size_t to) {
+    const double *first = before + from * columns_, *last = before + to * columns_;
     double* out = out_ + row * columns_;
     for (std::size_t c = 0; c < columns_; ++c) out[c] += last[c] - first[c];
   }
@@ -402,7 +499,7 @@ class PartnerSums {
   double* out_;
   std::size_t columns_;
   const I* row_ = nullptr;
-  std::vector<double> before_;
+  std::vector<double>&lower_, &upper_;  // sums over either half, before each item
 };
 
 }  // namespace shortlist

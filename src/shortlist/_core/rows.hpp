@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
+#include <vector>
 
 #include "arrays.hpp"
 #include "clones.hpp"
@@ -156,9 +158,10 @@ inline void few_scores(const float* x, std::size_t n_columns, const double* w, d
 constexpr std::size_t page = 1024;
 
 // Ask for values that are read a page later. The processor does so by itself, not far enough.
-inline void fetch(const float* x, std::size_t count) {
+template <typename T>
+inline void fetch(const T* x, std::size_t count) {
 #if defined(__GNUC__)
-  constexpr std::size_t line = 16;
+  constexpr std::size_t line = 64 / sizeof(T);
   for (std::size_t j = 0; j < count; j += line) __builtin_prefetch(x + j, 0, 0);
 #endif
 }
@@ -205,6 +208,75 @@ SHORTLIST_CLONES inline void dense_combine(const float* x, std::size_t n_rows,
       }
     }
     for (std::size_t j = 0; j < n_columns; ++j) out[j] += part[j];
+  }
+}
+
+// Lowest and highest value at each of `width` places, over groups of so many values; NaN in
+// `bad` where one of them is not a finite number. Four groups at a time: what has been found
+// is loaded and stored a quarter as often.
+template <typename T>
+inline void some_ranges(const T* __restrict x, std::size_t n_groups, std::size_t width,
+                        T* __restrict low, T* __restrict high, T* __restrict bad) {
+  constexpr std::size_t step = 4;
+  const std::size_t end = n_groups * width;
+  std::size_t i = 0;
+  for (; i + step <= n_groups; i += step) {
+    const T *a = x + i * width, *b = a + width, *c = b + width, *d = c + width;
+    if ((i + step) * width + page <= end) fetch(a + page, step * width);
+    for (std::size_t j = 0; j < width; ++j) {
+      const T ab_low = b[j] < a[j] ? b[j] : a[j], ab_high = b[j] < a[j] ? a[j] : b[j];
+      const T cd_low = d[j] < c[j] ? d[j] : c[j], cd_high = d[j] < c[j] ? c[j] : d[j];
+      const T least = cd_low < ab_low ? cd_low : ab_low;
+      const T most = cd_high > ab_high ? cd_high : ab_high;
+      low[j] = least < low[j] ? least : low[j];
+      high[j] = most > high[j] ? most : high[j];
+      bad[j] += ((a[j] - a[j]) + (b[j] - b[j])) + ((c[j] - c[j]) + (d[j] - d[j]));
+    }
+  }
+  for (; i < n_groups; ++i) {
+    for (std::size_t j = 0; j < width; ++j) {
+      const T v = x[i * width + j];
+      low[j] = v < low[j] ? v : low[j];
+      high[j] = v > high[j] ? v : high[j];
+      bad[j] += v - v;
+    }
+  }
+}
+
+SHORTLIST_CLONES inline void ranges(const float* x, std::size_t n_groups, std::size_t width,
+                                    float* low, float* high, float* bad) {
+  some_ranges(x, n_groups, width, low, high, bad);
+}
+
+SHORTLIST_CLONES inline void ranges(const double* x, std::size_t n_groups, std::size_t width,
+                                    double* low, double* high, double* bad) {
+  some_ranges(x, n_groups, width, low, high, bad);
+}
+
+// Range of every column, NaN at both ends where it holds anything but finite numbers. Short
+// rows are looked at several side by side.
+template <typename T>
+void column_ranges(const T* x, std::size_t n_rows, std::size_t n_columns, double* lowest,
+                   double* highest) {
+  constexpr std::size_t long_enough = 64;
+  if (n_columns == 0) return;
+  const std::size_t fold = std::max<std::size_t>(1, long_enough / n_columns);
+  const std::size_t width = fold * n_columns, n_groups = n_rows / fold;
+  std::vector<T> low(width, std::numeric_limits<T>::infinity());
+  std::vector<T> high(width, -std::numeric_limits<T>::infinity()), bad(width, T(0));
+  Watch().parts(n_groups, width, [&](std::size_t first, std::size_t last) {
+    ranges(x + first * width, last - first, width, low.data(), high.data(), bad.data());
+  });
+  ranges(x + n_groups * width, n_rows - n_groups * fold, n_columns, low.data(), high.data(),
+         bad.data());
+  for (std::size_t j = 0; j < n_columns; ++j) {
+    for (std::size_t p = j + n_columns; p < width; p += n_columns) {
+      low[j] = std::min(low[j], low[p]);
+      high[j] = std::max(high[j], high[p]);
+      bad[j] += bad[p];
+    }
+    lowest[j] = static_cast<double>(low[j]) + static_cast<double>(bad[j]);
+    highest[j] = static_cast<double>(high[j]) + static_cast<double>(bad[j]);
   }
 }
 

@@ -13,6 +13,7 @@ nothing but the partitions.
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -246,6 +247,13 @@ class DaskPairs:
         hinge, slack, violated, total = self.c * summed[:4]
         proposed = self.c * summed[5:]
         return DaskSums(self, point, width, hinge, slack, violated, total, summed[4], proposed)
+
+    def reckoned(self, sums: Any, model: Point) -> None:
+        """Return nothing: the sums are proved by computing them anew."""
+
+    def moved_loss(self, point: Point, total: float) -> float:
+        """Return no bound: nothing is proved by the sums at hand."""
+        return math.inf
 
     def evidence(self, u: np.ndarray, width: float) -> Evidence:
         """Return what a proof needs of a model; one pass."""

@@ -133,7 +133,7 @@ class RankSVM(LazyPredict, pairs.RankSVM):
                 bool(self.normalize),
             )
             # Any point near the rows keeps the digits of their scores.
-            self._centre = next((fact.centre for fact in known if fact.centre is not None), None)
+            self._centre_ = next((fact.centre for fact in known if fact.centre is not None), None)
             self._solve(problem)
         return self
 

@@ -64,7 +64,7 @@ class TopPush(_PartitionedFit, top.TopPush):
 
     Parameters
     ----------
-    k, rows, C, loss, tol, max_iter, time_limit, warm_start, verbose, callback
+    k, rows, smoothing, C, loss, tol, max_iter, time_limit, warm_start, verbose, callback
         As in :class:`shortlist.TopPush`, as are the others, which concern kernels.
 
     See Also

@@ -40,7 +40,7 @@ def make_transactions(
     delay : int, default=7
         Days until the label of a payment is known; the features of terminals use labels that
         old only.
-    random_state : int, RandomState or None, default=0
+    random_state : int, RandomState instance or None, default=0
         Seed.
 
     Returns

@@ -101,7 +101,7 @@ class BudgetDisplay:
         k: int | float | None = None,
         confidence: float | None = 0.95,
         n_resamples: int = 500,
-        random_state: Any = None,
+        random_state: Any = 0,
         sample_weight: ArrayLike | None = None,
         pos_label: Any = None,
         name: str | None = None,
@@ -124,7 +124,7 @@ class BudgetDisplay:
             Confidence of the pointwise band; None draws none.
         n_resamples : int, default=500
             Resamples behind the band.
-        random_state : int, RandomState, Generator or None, default=None
+        random_state : int, RandomState, Generator or None, default=0
             Seed of the resampling.
         sample_weight : array-like of shape (n_samples,), optional
             Multiplicity of each row.
@@ -164,7 +164,7 @@ class BudgetDisplay:
         k: int | float | None = None,
         confidence: float | None = 0.95,
         n_resamples: int = 500,
-        random_state: Any = None,
+        random_state: Any = 0,
         sample_weight: ArrayLike | None = None,
         pos_label: Any = None,
         name: str | None = None,

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._density import class_densities
+from .._scores import margins_of
 from ..metrics._sample import check_positive, check_score
 from ._inputs import fold_scores, labelled_scores
 from ._style import BLACK, BLUE, ORANGE, axes_or_new, finish, legend_above
@@ -117,7 +118,7 @@ class ScoreDensityDisplay:
             raise ValueError(f"threshold={threshold!r}: give a number, 'auto' or None.")
         label = estimator.classes_[-1] if pos_label is None else pos_label
         taken = np.asarray(estimator.predict(X) == label)
-        usual = 0.0 if hasattr(estimator, "decision_function") else 0.5
+        usual = 0.5 if margins_of(estimator) is None else 0.0
         cut = _cut_of_predict(scores, taken, usual)
         return cls._compute(positive, scores, cut, taken).plot(ax=ax, **plot_options)
 

@@ -146,7 +146,7 @@ def budget_band(
     k: int | float | Sequence[int | float] | np.ndarray | None = None,
     confidence: float = 0.95,
     n_resamples: int = 500,
-    random_state: Any = None,
+    random_state: Any = 0,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
 ) -> BudgetBand:
@@ -170,7 +170,7 @@ def budget_band(
         Confidence of each interval, in (0, 1).
     n_resamples : int, default=500
         Number of resamples.
-    random_state : int, RandomState, Generator or None, default=None
+    random_state : int, RandomState, Generator or None, default=0
         Seed of the resampling.
     sample_weight : array-like of shape (n,), default=None
         Multiplicity of each row; rows are drawn and carry their weight.

@@ -82,7 +82,7 @@ def interval(
     confidence: float = 0.95,
     method: str = "bootstrap",
     n_resamples: int = 1000,
-    random_state: Any = None,
+    random_state: Any = 0,
     sample_weight: ArrayLike | None = None,
     qid: ArrayLike | None = None,
     **metric_kwargs: Any,
@@ -122,7 +122,7 @@ def interval(
         How to find the ends.
     n_resamples : int, default=1000
         Number of resamples of the bootstrap.
-    random_state : int, RandomState, Generator or None, default=None
+    random_state : int, RandomState, Generator or None, default=0
         Seed of the resampling.
     sample_weight : array-like of shape (n,), default=None
         Multiplicity of each row; rows are drawn and carry their weight.
@@ -174,7 +174,7 @@ def compare(
     *,
     confidence: float = 0.95,
     n_resamples: int = 2000,
-    random_state: Any = None,
+    random_state: Any = 0,
     sample_weight: ArrayLike | None = None,
     qid: ArrayLike | None = None,
     **metric_kwargs: Any,
@@ -202,7 +202,7 @@ def compare(
         Confidence of the interval, in (0, 1).
     n_resamples : int, default=2000
         Number of resamples; the smallest p-value is 2 / (n_resamples + 1).
-    random_state : int, RandomState, Generator or None, default=None
+    random_state : int, RandomState, Generator or None, default=0
         Seed of the resampling.
     sample_weight : array-like of shape (n,), default=None
         Multiplicity of each row; rows are drawn and carry their weight.

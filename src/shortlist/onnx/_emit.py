@@ -1,4 +1,4 @@
-"""From fitted estimators to ONNX nodes: features and scores, by type."""
+"""From fitted estimators to ONNX nodes: scores and labels, by type."""
 
 from __future__ import annotations
 
@@ -7,57 +7,50 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
-from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import (
     ExtraTreesClassifier,
+    ExtraTreesRegressor,
     HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
     RandomForestClassifier,
+    RandomForestRegressor,
 )
 from sklearn.frozen import FrozenEstimator
-from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, OneHotEncoder, StandardScaler
-from sklearn.svm import SVC, LinearSVC
+from sklearn.svm import SVC, SVR, LinearSVC
 
 from .._checks import label_index
+from .._scores import margins_of
 from ..budget import BudgetClassifier
 from ..pairs import RankSVM
-from ..stacking import TopStack
+from ..stacking import SumStack, TopStack
 from ..stacking.heads import SOFT
 from ..top import PatMat, TopPush
 from ..topk import TopKSVC
 from ..transductive import TransductiveTopK
 from . import _trees
-from ._errors import NotConvertible
+from ._errors import NotConvertible, handler
 from ._graph import Graph
 from ._kernels import dense, kernel_scores
-from ._tables import is_table, one_hot, table
-
-
-class Columns(dict):
-    """Columns of a table by name, each of shape (n_rows, 1): numbers in double, or text."""
-
-
-Rows = Any  # the name of a double matrix, or Columns
-
-
-# -- scores ----------------------------------------------------------------------------
+from ._steps import Rows, features
 
 
 def scores(model: Any, graph: Graph, x: Rows) -> str:
     """Scores of every row, in double: (n_rows,), or (n_rows, n_classes) of many classes.
 
     Of two classes, as :func:`shortlist._scores.positive_scores` has them: the decision
-    values, or else the probability of the second class.
+    values, or else the probability of the second class. Of a regressor, what it predicts.
     """
-    return _handler(model, _SCORERS, "scores")(model, graph, x)
+    if type(model).__module__.split(".")[0] == "lightgbm":
+        return _lightgbm(model, graph, x)
+    return handler(model, _SCORERS, "scores")(model, graph, x)
 
 
 def cut_of(model: Any) -> float:
     """Score above which the second class is predicted."""
     model = _last(model)
-    return 0.0 if hasattr(model, "decision_function") else 0.5
+    return 0.5 if margins_of(model) is None else 0.0
 
 
 def labels(model: Any, graph: Graph, values: str) -> str:
@@ -104,20 +97,6 @@ def _last(model: Any) -> Any:
             return model
 
 
-def _handler(model: Any, known: dict[type, Callable], what: str) -> Callable:
-    for kind in type(model).__mro__:
-        if kind in known:
-            return known[kind]
-    if type(model).__module__.split(".")[0] == "lightgbm" and what == "scores":
-        return _lightgbm
-    if what == "features" and is_table(model):
-        return table
-    listed = ", ".join(sorted(kind.__name__ for kind in known))
-    raise NotConvertible(
-        f"{type(model).__name__} has no ONNX form here for its {what}. Known are: {listed}."
-    )
-
-
 def _column(graph: Graph, values: str) -> str:
     return graph.add("Squeeze", values, graph.axes(1))
 
@@ -157,7 +136,7 @@ def _linear(model: Any, graph: Graph, x: str) -> str:
 
 
 def _forest(model: Any, graph: Graph, x: str) -> str:
-    _two_classes(model)
+    _one_score(model)
     trees = _trees.forest_trees(model)
     # Forests read their rows in single precision.
     narrow = graph.double(graph.add("Cast", x, to=1))
@@ -166,11 +145,16 @@ def _forest(model: Any, graph: Graph, x: str) -> str:
 
 
 def _boosting(model: Any, graph: Graph, x: str) -> str:
-    _two_classes(model)
+    _one_score(model)
     if getattr(model, "_preprocessor", None) is not None:
         raise NotConvertible(
             f"{type(model).__name__} has categorical features, which have no ONNX form: encode "
             "them as columns of 0 and 1."
+        )
+    if getattr(model, "loss", "squared_error") not in ("squared_error", "log_loss"):
+        raise NotConvertible(
+            f"{type(model).__name__}(loss={model.loss!r}) has no ONNX form here: use "
+            "'squared_error'."
         )
     trees, start = _trees.histogram_trees(model)
     total = _trees.sum_of_trees(graph, x, trees)
@@ -178,15 +162,27 @@ def _boosting(model: Any, graph: Graph, x: str) -> str:
 
 
 def _lightgbm(model: Any, graph: Graph, x: str) -> str:
-    _two_classes(model)
-    total = _trees.sum_of_trees(graph, x, _trees.lightgbm_trees(model))
-    # Older versions have probabilities only.
-    return total if hasattr(model, "decision_function") else graph.add("Sigmoid", total)
+    _one_score(model)
+    objective = model.objective_
+    if objective not in ("binary", "regression"):
+        raise NotConvertible(
+            f"{type(model).__name__}(objective={objective!r}) has no ONNX form here: use "
+            "'binary' or 'regression'."
+        )
+    return _trees.sum_of_trees(graph, x, _trees.lightgbm_trees(model))
 
 
-def _two_classes(model: Any) -> None:
-    if not is_classifier(model) or len(model.classes_) != 2:
-        raise NotConvertible(f"{type(model).__name__} must have two classes to be written as ONNX.")
+def _one_score(model: Any) -> None:
+    if is_classifier(model):
+        if len(model.classes_) != 2:
+            raise NotConvertible(
+                f"{type(model).__name__} must have two classes to be written as ONNX."
+            )
+    elif getattr(model, "n_outputs_", 1) != 1:
+        raise NotConvertible(
+            f"{type(model).__name__} must predict one number to be written as ONNX, not "
+            f"{model.n_outputs_}."
+        )
 
 
 def _budget(model: BudgetClassifier, graph: Graph, x: Rows) -> str:
@@ -217,6 +213,13 @@ def _of_positive(model: Any, graph: Graph, x: Rows, flips: bool) -> str:
 
 
 def _stack(model: TopStack, graph: Graph, x: Rows) -> str:
+    log_odds = _combined(model, graph, x)
+    margin = graph.add("Sub", log_odds, graph.constant(model.threshold_))
+    return graph.add("Neg", margin) if _flips(model) else margin
+
+
+def _combined(model: TopStack | SumStack, graph: Graph, x: Rows) -> str:
+    """Weigh the members' scores, each on its line, and put the sum on a line."""
     total = graph.constant(0.0)
     for (name, member), slope, intercept in zip(
         model.estimators_, model.slopes_, model.intercepts_, strict=True
@@ -224,8 +227,10 @@ def _stack(model: TopStack, graph: Graph, x: Rows) -> str:
         try:
             values = scores(member, graph, x)  # members know the class as 1
         except NotConvertible as error:
-            raise NotConvertible(f"the member {name!r} of TopStack: {error}") from None
-        if is_classifier(member) and not hasattr(member, "decision_function"):
+            raise NotConvertible(
+                f"the member {name!r} of {type(model).__name__}: {error}"
+            ) from None
+        if is_classifier(member) and margins_of(member) is None:
             # Probabilities as softened log odds.
             soft = graph.add("Add", values, graph.constant(SOFT))
             soft = graph.add("Div", soft, graph.constant(1.0 + 2.0 * SOFT))
@@ -234,9 +239,8 @@ def _stack(model: TopStack, graph: Graph, x: Rows) -> str:
         share = model.weights_[name]
         scaled = graph.add("Mul", values, graph.constant(share * slope))
         total = graph.add("Add", total, graph.add("Add", scaled, graph.constant(share * intercept)))
-    log_odds = graph.add("Mul", total, graph.constant(model.slope_))
-    margin = graph.add("Add", log_odds, graph.constant(model.intercept_ - model.threshold_))
-    return graph.add("Neg", margin) if _flips(model) else margin
+    total = graph.add("Mul", total, graph.constant(model.slope_))
+    return graph.add("Add", total, graph.constant(model.intercept_))
 
 
 def _flips(model: BudgetClassifier | TopStack) -> bool:
@@ -252,120 +256,18 @@ _SCORERS: dict[type, Callable[[Any, Graph, Any], str]] = {
     TransductiveTopK: _own(lambda model: model.intercept_),
     BudgetClassifier: _budget,
     TopStack: _stack,
+    SumStack: _combined,
     SVC: _own(lambda model: model.intercept_),
+    SVR: _own(lambda model: model.intercept_),
     Pipeline: _pipeline,
     FrozenEstimator: lambda model, graph, x: scores(model.estimator, graph, x),
     LogisticRegression: _linear,
     LinearSVC: _linear,
+    Ridge: _linear,
     RandomForestClassifier: _forest,
+    RandomForestRegressor: _forest,
     ExtraTreesClassifier: _forest,
+    ExtraTreesRegressor: _forest,
     HistGradientBoostingClassifier: _boosting,
-}
-
-
-# -- features --------------------------------------------------------------------------
-
-
-def features(step: Any, graph: Graph, x: Rows) -> Rows:
-    """Return the transformed rows, in double."""
-    if isinstance(step, str) and step == "passthrough":
-        return x
-    return _handler(step, _TRANSFORMERS, "features")(step, graph, x)
-
-
-def matrix(graph: Graph, x: Rows) -> str:
-    """Return the columns side by side."""
-    if not isinstance(x, Columns):
-        return x
-    return graph.add("Concat", *x.values(), axis=1) if len(x) > 1 else next(iter(x.values()))
-
-
-def _steps(step: Pipeline, graph: Graph, x: Rows) -> Rows:
-    for _, part in step.steps:
-        x = features(part, graph, x)
-    return x
-
-
-def _imputer(step: SimpleImputer, graph: Graph, x: Rows) -> str:
-    if not (isinstance(step.missing_values, float) and np.isnan(step.missing_values)):
-        raise NotConvertible(
-            f"SimpleImputer(missing_values={step.missing_values!r}) has no ONNX form here: mark "
-            "missing values by nan."
-        )
-    x = matrix(graph, x)
-    statistics = np.asarray(step.statistics_, dtype=np.float64)
-    kept = np.arange(len(statistics))
-    if step.keep_empty_features:
-        # Columns that were empty are filled with zero.
-        statistics = np.nan_to_num(statistics, nan=0.0)
-    else:
-        kept = np.flatnonzero(~np.isnan(statistics))
-    gap = graph.add("IsNaN", x)
-    filled = graph.add("Where", gap, graph.rounded(graph.constant(statistics)), x)
-    parts = [graph.add("Gather", filled, graph.axes(*kept), axis=1)]
-    if step.add_indicator and len(step.indicator_.features_):
-        marks = graph.add("Gather", gap, graph.axes(*step.indicator_.features_), axis=1)
-        parts.append(graph.double(marks))
-    return graph.add("Concat", *parts, axis=1) if len(parts) > 1 else parts[0]
-
-
-def _scaler(step: StandardScaler, graph: Graph, x: Rows) -> str:
-    x = matrix(graph, x)
-    if step.with_mean:
-        x = graph.rounded(graph.add("Sub", x, graph.constant(step.mean_)))
-    if step.with_std:
-        x = graph.rounded(graph.add("Div", x, graph.constant(step.scale_)))
-    return x
-
-
-def _max_abs(step: MaxAbsScaler, graph: Graph, x: Rows) -> str:
-    return graph.rounded(graph.add("Div", matrix(graph, x), graph.constant(step.scale_)))
-
-
-def _column_transformer(step: ColumnTransformer, graph: Graph, x: Rows) -> str:
-    parts = []
-    for _, part, chosen in step.transformers_:
-        if isinstance(part, str) and part == "drop":
-            continue
-        names = [chosen] if isinstance(chosen, str) else list(chosen)
-        if not names:
-            continue
-        try:
-            made = features(part, graph, Columns((each, x[each]) for each in names))
-        except NotConvertible as error:
-            listed = ", ".join(map(repr, names[:5]))
-            raise NotConvertible(
-                f"{error} It reads {listed}; leave such columns out of the history, or write "
-                "them as numbers or as text of few different values."
-            ) from None
-        parts.append(matrix(graph, made))
-    return graph.add("Concat", *parts, axis=1) if len(parts) > 1 else parts[0]
-
-
-def _one_hot(step: OneHotEncoder, graph: Graph, x: Columns) -> str:
-    if step.drop is not None or step.min_frequency is not None or step.max_categories is not None:
-        raise NotConvertible(
-            "OneHotEncoder has an ONNX form here without drop and rare categories."
-        )
-    parts = [
-        one_hot(graph, column, [str(value) for value in categories])
-        for column, categories in zip(x.values(), step.categories_, strict=True)
-    ]
-    return graph.add("Concat", *parts, axis=1) if len(parts) > 1 else parts[0]
-
-
-def _function(step: FunctionTransformer, graph: Graph, x: Rows) -> Rows:
-    if step.func is not None:
-        raise NotConvertible("FunctionTransformer runs Python, which ONNX cannot hold.")
-    return x
-
-
-_TRANSFORMERS: dict[type, Callable[[Any, Graph, Any], Any]] = {
-    Pipeline: _steps,
-    SimpleImputer: _imputer,
-    StandardScaler: _scaler,
-    MaxAbsScaler: _max_abs,
-    ColumnTransformer: _column_transformer,
-    OneHotEncoder: _one_hot,
-    FunctionTransformer: _function,
+    HistGradientBoostingRegressor: _boosting,
 }

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ..rows.formulas import NamedKernel
+from ..rows.formulas import NamedKernel, minmax_kernel, tanimoto_kernel
 from ._errors import NotConvertible
 from ._graph import Graph
 
@@ -44,13 +44,13 @@ def gamma_of(model: Any) -> float:
 def kernel_scores(model: Any, graph: Graph, x: str) -> str:
     """Return sums of the kernel with the support vectors, of shape (n_rows, n_outputs)."""
     weights = np.atleast_2d(dense(model.dual_coef_)).T
-    kernel = model.kernel
+    kernel = _FUNCTIONS.get(model.kernel, model.kernel) if callable(model.kernel) else model.kernel
     if kernel == "precomputed":
         # The columns of x are all training rows.
         whole = np.zeros((model.n_features_in_, weights.shape[1]))
         whole[model.support_] = weights
         return graph.add("MatMul", x, graph.constant(whole))
-    vectors = dense(model.support_vectors_)
+    vectors = _vectors(model)
     if not len(vectors):
         zero = np.zeros((model.n_features_in_, weights.shape[1]))
         return graph.add("MatMul", x, graph.constant(zero))
@@ -60,6 +60,12 @@ def kernel_scores(model: Any, graph: Graph, x: str) -> str:
             f"{', '.join(map(repr, _KERNELS))}."
         )
     return _KERNELS[kernel](model, graph, x, vectors, weights)
+
+
+def _vectors(model: Any) -> np.ndarray:
+    # scikit-learn keeps all rows, and no vectors, where the kernel is a function.
+    rows = getattr(model, "_BaseLibSVM__Xfit", None) if callable(model.kernel) else None
+    return dense(model.support_vectors_) if rows is None else dense(rows)[model.support_]
 
 
 def _products(graph: Graph, x: str, vectors: np.ndarray) -> str:
@@ -189,3 +195,5 @@ _KERNELS: dict[str, Callable[[Any, Graph, str, np.ndarray, np.ndarray], str]] = 
     "tanimoto": _tanimoto,
     "minmax": _minmax,
 }
+# Functions that `pick` hands to scikit-learn's machines, which know no such names.
+_FUNCTIONS: dict[Callable, str] = {tanimoto_kernel: "tanimoto", minmax_kernel: "minmax"}

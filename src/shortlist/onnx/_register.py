@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 from onnx import TensorProto
-from sklearn.base import is_classifier
+from sklearn.base import ClassifierMixin, is_classifier
 
 from ._emit import (
     BudgetClassifier,
     PatMat,
     RankSVM,
+    SumStack,
     TopKSVC,
     TopPush,
     TopStack,
@@ -21,7 +22,16 @@ from ._emit import (
 )
 from ._graph import OPSETS, Graph
 
-ESTIMATORS = (TopPush, PatMat, RankSVM, TopKSVC, TransductiveTopK, BudgetClassifier, TopStack)
+ESTIMATORS = (
+    TopPush,
+    PatMat,
+    RankSVM,
+    TopKSVC,
+    TransductiveTopK,
+    BudgetClassifier,
+    TopStack,
+    SumStack,
+)
 
 
 def register() -> None:
@@ -54,7 +64,9 @@ def register() -> None:
 
     for estimator in ESTIMATORS:
         # skl2onnx offers these options to every classifier of a pipeline.
-        options = {"zipmap": [True, False, "columns"]} if estimator is not RankSVM else None
+        options = (
+            {"zipmap": [True, False, "columns"]} if issubclass(estimator, ClassifierMixin) else None
+        )
         update_registered_converter(
             estimator,
             f"Shortlist{estimator.__name__}",

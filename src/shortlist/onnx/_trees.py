@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
 
 from ._errors import NotConvertible
 from ._graph import Graph
@@ -113,11 +114,11 @@ def _with_a_split(tree: Tree) -> Tree:
 
 
 def forest_trees(model: Any) -> list[Tree]:
-    """Trees of a random forest or extra trees: leaves hold the share of the second class."""
+    """Trees of a forest: leaves hold the share of the second class, or the mean outcome."""
     trees = []
     for member in model.estimators_:
         inner = member.tree_
-        counts = inner.value[:, 0, :]
+        held = inner.value[:, 0, :]
         missing = getattr(inner, "missing_go_to_left", np.zeros(inner.node_count))
         trees.append(
             Tree(
@@ -126,7 +127,7 @@ def forest_trees(model: Any) -> list[Tree]:
                 left=inner.children_left,
                 right=inner.children_right,
                 leaf=inner.children_left < 0,
-                value=counts[:, 1] / counts.sum(axis=1),
+                value=held[:, 1] / held.sum(axis=1) if is_classifier(model) else held[:, 0],
                 missing_left=np.asarray(missing, dtype=bool),
             )
         )
@@ -158,7 +159,7 @@ def histogram_trees(model: Any) -> tuple[list[Tree], float]:
 
 
 def lightgbm_trees(model: Any) -> list[Tree]:
-    """Trees of a fitted LightGBM classifier."""
+    """Trees of a fitted model of LightGBM."""
     return [_lightgbm_tree(each["tree_structure"]) for each in _dump(model)["tree_info"]]
 
 

@@ -13,9 +13,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from .. import __version__
-from ._emit import Columns, labels, matrix, scores
+from ._emit import labels, scores
 from ._errors import NotConvertible
 from ._graph import DOUBLE, OPSETS, Graph
+from ._steps import Columns, matrix
 from ._tables import is_table, table_columns
 
 _TYPES = {"float64": TensorProto.DOUBLE, "float32": TensorProto.FLOAT}
@@ -34,8 +35,9 @@ def to_onnx(
 
     The graph takes ``rows`` of shape (n, n_features), or one input of shape (n, 1) for
     each of `columns`, and returns ``scores`` (``decision_function``, or the probability of
-    the second class where a model has none; ``predict`` of :class:`~shortlist.RankSVM`)
-    and, for classifiers, ``label``. Inside, everything is computed in double precision.
+    the second class where a model has none; ``predict`` of :class:`~shortlist.RankSVM` and
+    of models of a numeric outcome) and, for classifiers, ``label``. Inside, everything is
+    computed in double precision.
 
     Parameters
     ----------

@@ -14,12 +14,13 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._checks import check_choice, check_number, check_weight, outside
-from .._fit import ROW_DTYPES, atomic, check_sparse, solve
+from .._fit import ROW_DTYPES, atomic, solve, validate_rows
 from .._losses import LOSSES
 from ..certificate import Certificate, CertificateError, Check, CollapsedWarning
 from ..metrics import pairwise_accuracy
 from ..rows.kernels import KernelFunction, KernelMatrix, kernel_function
 from ..rows.operators import as_rows
+from ..rows.rounding import Reach
 from .exterior import ExteriorProblem, ExteriorSpace
 from .problem import PairProblem, Pairs
 from .spaces import KernelSpace, LinearSpace, Point, Space
@@ -74,9 +75,11 @@ class RankSVM(BaseEstimator):
         and may run in circles; :meth:`decision_pairs` has them. It takes several matrices
         of the training rows squared, and where the origin lies matters: centre the
         columns first.
-    solver : {"auto", "newton", "fw"}, default="auto"
-        ``"newton"``: Newton steps with implicit pairs, both losses. ``"fw"``: the
-        published conditional gradient, hinge only, slow, as a reference.
+    solver : {"auto", "newton", "interior_point", "fw"}, default="auto"
+        ``"newton"``: Newton steps with implicit pairs, both losses. ``"interior_point"``: a
+        variable for every pair, for kernels with the hinge up to 2,500 rows; "auto" takes
+        it where C is large. ``"fw"``: the published conditional gradient, hinge only,
+        slow, as a reference.
     tol : float, default=1e-4
         Relative duality gap at which the fit stops.
     max_iter : int or None, default=None
@@ -211,22 +214,17 @@ class RankSVM(BaseEstimator):
         """
         self._check_parameters()
         precomputed = self._precomputed
-        X, y = validate_data(
-            self,
-            X,
-            y,
-            accept_sparse=False if precomputed else "csr",
-            dtype=ROW_DTYPES,
-            y_numeric=True,
-            ensure_min_samples=2,
-        )
-        X = check_sparse(X)
+        accepted = False if precomputed else "csr"
+        options = {"accept_sparse": accepted, "y_numeric": True, "ensure_min_samples": 2}
+        reach: Reach | None
+        X, y, reach = validate_rows(self, X, y, **options)
         weight = check_weight(sample_weight, X.shape[0], some=True)
         group = group_numbers(qid, X)
         used = np.arange(len(y))
         if not weight.all():
             used = np.flatnonzero(weight)
             X, y, group, weight = X[used], y[used], group[used], weight[used]
+            reach = None
         terms = (
             np.asarray(y, dtype=np.float64),
             group,
@@ -239,7 +237,7 @@ class RankSVM(BaseEstimator):
         if self.pairwise_features == "exterior":
             self._fit_exterior(X, used, weight, terms)
             return self
-        point = self._solve(PairProblem(self._space(X, used, weight), *terms))
+        point = self._solve(PairProblem(self._space(X, reach, used, weight), *terms))
         if not self._linear:
             support = np.flatnonzero(point.u)
             self.support_ = used[support]
@@ -269,7 +267,7 @@ class RankSVM(BaseEstimator):
         scores = U @ (space.matrix @ (weight / weight.sum()))
         self.dual_coef_ = scores[None, support]
         if self._linear:
-            self._centre: np.ndarray | None = None
+            self._centre_: np.ndarray | None = None
             self.coef_ = as_rows(X).combine(scores)[None, :]
 
     def _solve(self, problem: Pairs) -> Point:
@@ -322,10 +320,10 @@ class RankSVM(BaseEstimator):
         if self.max_rank_distance is not None:
             check_number("max_rank_distance", self.max_rank_distance, least=1, integer=True)
 
-    def _space(self, X: Any, used: np.ndarray, weight: np.ndarray) -> Space:
+    def _space(self, X: Any, reach: Reach | None, used: np.ndarray, weight: np.ndarray) -> Space:
         if self._linear:
-            space = LinearSpace.of(X)
-            self._centre = space.centre
+            space = LinearSpace.of(X, reach)
+            self._centre_ = space.centre
             return space
         return KernelSpace(self._kernel_matrix(X, used, weight), self.cache_size)
 
@@ -337,7 +335,7 @@ class RankSVM(BaseEstimator):
                 )
             return KernelMatrix(X[:, used], None)
         # In float64 the matrix is symmetric and positive to rounding, as the dual assumes.
-        self._kernel_function = kernel_function(
+        self._kernel_ = kernel_function(
             self.kernel,
             X,
             gamma=self.gamma,
@@ -346,7 +344,7 @@ class RankSVM(BaseEstimator):
             weight=weight,
         )
         wide = X.astype(np.float64, copy=False)
-        return KernelMatrix(wide, self._kernel_function)
+        return KernelMatrix(wide, self._kernel_)
 
     def _warn_collapsed(self) -> None:
         warnings.warn(
@@ -374,7 +372,7 @@ class RankSVM(BaseEstimator):
         check_is_fitted(self)
         X = self._rows_to_score(X)
         if "coef_" in vars(self):
-            return as_rows(X, self._centre).scores(self.coef_[0])
+            return as_rows(X, self._centre_).scores(self.coef_[0])
         step = max(1, (1 << 23) // max(1, len(self.support_)))
         out = np.zeros(X.shape[0])
         for start in range(0, X.shape[0], step):
@@ -431,7 +429,7 @@ class RankSVM(BaseEstimator):
         if self._linear:
             product = rows @ support.T
             return product.toarray() if sparse.issparse(product) else np.asarray(product)
-        return self._kernel_function(rows, support)
+        return self._kernel_(rows, support)
 
     def score(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> float:
         """Share of the pairs of different `y` in one group that the scores order rightly.

@@ -17,6 +17,7 @@ Reference: E. Bach, "ROSVM package, mathematical background", 2020 (announced th
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -242,6 +243,13 @@ class ExteriorProblem:
     def sample(self, count: int) -> Any:
         """Return the problem itself: there is nothing to gain on few rows."""
         return self
+
+    def reckoned(self, sums: Any, model: Point) -> None:
+        """Return nothing: the sums are proved by computing them anew."""
+
+    def moved_loss(self, point: Point, total: float) -> float:
+        """Return no bound: nothing is proved by the sums at hand."""
+        return math.inf
 
     def evidence(self, u: np.ndarray, width: float) -> Evidence:
         """Return what a proof needs of a model, its preferences computed anew.

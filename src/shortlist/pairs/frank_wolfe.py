@@ -18,8 +18,9 @@ from __future__ import annotations
 from functools import partial
 
 from ..certificate import Monitor
-from .problem import BestPoint, Pairs, primal_value
+from .problem import Pairs, primal_value
 from .proof import prove_average
+from .spaces import BestPoint
 
 _ANY_WIDTH = 1.0
 

@@ -32,9 +32,8 @@ from functools import cached_property, partial
 import numpy as np
 from scipy import linalg
 
-from ..certificate import Monitor
+from ..certificate import Monitor, Proof
 from .problem import (
-    BestPoint,
     ModelSums,
     PairProblem,
     Pairs,
@@ -42,8 +41,8 @@ from .problem import (
     dual_value,
     primal_value,
 )
-from .proof import check_positive, prove
-from .spaces import FeatureSpace, LinearSpace, Point
+from .proof import Claim, Reckoned, check_positive, prove
+from .spaces import BestPoint, FeatureSpace, LinearSpace, Point
 
 _MOST_FEATURES = 600
 _LEAST_ROWS = 4000
@@ -73,11 +72,16 @@ def pair_newton(problem: Pairs, monitor: Monitor) -> None:
     monitor : Monitor
         Tolerance, limits, the record of the fit and the best model that was proved.
     """
-    _minimise(problem, monitor)
+    _minimise(problem, monitor, partial(prove, problem, tol=monitor.tol))
 
 
-def _minimise(problem: Pairs, monitor: Monitor) -> tuple[Point, float]:
-    """Return the best model and the last width."""
+def _minimise(
+    problem: Pairs, monitor: Monitor, prove: Callable[[Claim], Proof] | None = None
+) -> tuple[Point, float]:
+    """Return the best model and the last width.
+
+    Without `prove`, claims are believed: nobody sees more of the model than where it is.
+    """
     hinge = problem.loss.bounded
     best = BestPoint(problem.zero(), problem.value_at_zero)
     point, width = _start(problem, monitor)
@@ -85,19 +89,29 @@ def _minimise(problem: Pairs, monitor: Monitor) -> tuple[Point, float]:
     before = monitor.seconds
     sums = problem.sums(point, width)
     dual, proposed = -np.inf, (point.u, width)
+    own: Reckoned | None = None  # what was computed at the best model
+    other: Reckoned | None = None  # and at the one whose dual point is the best
     least_gap, progress_at, decrement = np.inf, 0, np.inf
     while True:
         monitor.passes += 1
-        best.offer(point, primal_value(problem, sums))
         model = sums.model()
-        if (value := dual_value(problem, sums, model)) > dual:
+        taken = best.offer(point, primal_value(problem, sums))
+        raised = (value := dual_value(problem, sums, model)) > dual
+        if prove is not None and (taken or raised):
+            now = problem.reckoned(sums, model)
+            own, other = now if taken else own, now if raised else other
+        if raised:
             dual, proposed = value, (point.u, width)
         if not monitor.reserve:
             # A proof takes two such looks at the pairs, and the scores of two models.
             monitor.reserve = 3.0 * (monitor.seconds - before)
         # At a tiny C the zero model is within the tolerance, but orders nothing.
         if monitor.iteration or monitor.exhausted():
-            proof = partial(prove, problem, best.point, *proposed)
+            if prove is not None:
+                claim = Claim(best.point, *proposed, own, other)
+                proof: Callable[[], Proof] = partial(prove, claim)
+            else:
+                proof = partial(Proof, best.point, best.primal, min(dual, best.primal), 0.0)
             if monitor.check(best.primal, dual, proof):
                 break
         if best.primal - dual < 0.9 * least_gap:

@@ -87,6 +87,18 @@ def plan_pairs(y: np.ndarray, group: np.ndarray, max_rank_distance: int | None) 
     )
 
 
+def listed_pairs(plan: PairPlan) -> tuple[np.ndarray, np.ndarray]:
+    """Return the upper and the lower row of every pair of a plan, for plans of few pairs."""
+    upper, lower = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
+    for first, last in zip(plan.start[:-1], plan.start[1:], strict=True):
+        key, role, row = (part[first:last] for part in (plan.key, plan.role, plan.row))
+        above, below = np.flatnonzero(role & _UPPER), np.flatnonzero(role & _LOWER)
+        i, j = np.nonzero(key[above][:, None] > key[below])
+        upper.append(row[above[i]].astype(np.int64))
+        lower.append(row[below[j]].astype(np.int64))
+    return np.concatenate(upper), np.concatenate(lower)
+
+
 def _changes(values: np.ndarray) -> np.ndarray:
     changed = np.ones(len(values), dtype=bool)
     np.not_equal(values[1:], values[:-1], out=changed[1:])
@@ -136,7 +148,8 @@ class Grid:
         sizes = np.diff(plan.start)
         total = float(np.add.reduceat(weight[plan.row], plan.start[:-1]).max())
         unit = 2.0 ** (math.ceil(math.log2(total)) - _MOST_WEIGHT_BITS)
-        multiples = weight / unit
+        even = float(weight.min()) == float(weight.max())
+        multiples = (weight[:1] if even else weight) / unit
         if not (multiples == np.rint(multiples)).all():
             unit = 0.0
         else:  # the coarsest that serves

@@ -15,7 +15,8 @@ squared hinge (:math:`\kappa = 2, \mu = \infty`) or of a hinge rounded on a widt
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -24,11 +25,14 @@ from .. import _core
 from .._losses import Loss
 from ..rows.rounding import UNIT, gamma
 from .plan import Grid, chances, plan_pairs, sample_rows, small_groups
-from .proof import Evidence
+from .proof import Evidence, Reckoned
 from .spaces import FeatureSpace, LinearSpace, Point, Space
 
 # Rows with a curved pair are set apart where they are at most this share.
 _FEW_CURVED = 0.7
+# Kernel problems up to this size may be solved with a variable for every pair, and are where
+# the loss weighs this much a row: Newton steps on a rounded hinge are cheaper, but crawl.
+_FEW_ROWS, _FEW_PAIRS, _STRONG = 2500, 2e6, 15.0
 
 
 class ModelSums(Protocol):
@@ -108,6 +112,12 @@ class Pairs(Protocol):
 
     def evidence(self, u: np.ndarray, width: float) -> Evidence:
         """Return what a proof needs of a model."""
+
+    def reckoned(self, sums: Any, model: Point) -> Reckoned | None:
+        """Return what sums at hand prove; None where they are elsewhere."""
+
+    def moved_loss(self, point: Point, total: float) -> float:
+        """Bound what lies between the loss of the point's scores and that of its model."""
 
     @property
     def vertex_error(self) -> float:
@@ -249,15 +259,31 @@ class PairProblem:
             )
             self.compared = float(weight[degree > 0.0].sum())
             self._comparisons = degree
-            self.grid = Grid.of(self.plan, weight)
             self.c = pair_weight(C, self.compared, self.n_pairs, normalize)
+
+    @cached_property
+    def grid(self) -> Grid:
+        """How exact sums over its pairs can be: of problems that are proved."""
+        return Grid.of(self.plan, self.weight)
 
     @property
     def offers(self) -> frozenset[str]:
         """Capabilities that solvers may need."""
-        return frozenset(
-            {"sum over pairs"} | ({"sum over hinged pairs"} if self.loss.bounded else set())
-        )
+        offers = {"sum over pairs"}
+        if self.loss.bounded:
+            offers.add("sum over hinged pairs")
+            matrix = getattr(self.space, "matrix", None)
+            if matrix is not None and len(matrix) <= _FEW_ROWS and self._few_pairs:
+                offers.add("hinge of few kernel pairs")
+                if self.value_at_zero * self.space.length**2 > _STRONG * self.compared:
+                    offers.add("strong loss of few kernel pairs")
+        return frozenset(offers)
+
+    @property
+    def _few_pairs(self) -> bool:
+        """Whether all pairs may be listed: in as much memory as the matrix of the most rows."""
+        size = np.diff(self.plan.start)
+        return float(0.5 * (size.astype(np.float64) ** 2).sum()) <= _FEW_PAIRS
 
     @property
     def freedom(self) -> float:
@@ -353,7 +379,7 @@ class PairProblem:
             Rows and parts that are added up in all; None: these rows.
         """
         count = self.space.n_rows if count is None else count
-        space, c, grid = self.space, self.c, self.grid
+        space, grid = self.space, self.grid
         f = space.scores(u)
         moved = space.score_error(u)
         if not np.isfinite(f).all() or not np.isfinite(moved):
@@ -369,35 +395,55 @@ class PairProblem:
             if math.isfinite(width):
                 width = max(1.0, float(np.rint(width / step))) * step
         sums = self.sums(Point(space, u, f), width)
-        hinge = self.loss.bounded
-        slope = c * self.curvature(width)
-        spread = np.abs(f)
-        # What running sums that are not exact may lose, over all rows.
-        lost = 0.0 if grid.exact else grid.lost * grid.weight * float(self.weight.sum())
+        found = self._found(sums, space.lift(sums.net), 0.0 if grid.exact else self._lost, count)
+        loss_error = found.loss_error + self._loss_moved(moved, found.total)
+        return replace(found, loss_error=loss_error)
+
+    def reckoned(self, sums: PairSums, model: Point) -> Reckoned:
+        """Return what the sums at some scores prove, where `model` is that of their point."""
+        return self._found(sums, model.u, self._lost, self.space.n_rows)
+
+    def moved_loss(self, point: Point, total: float) -> float:
+        """Bound what lies between the loss of the point's scores and that of its model."""
+        fresh = self.space.scores(point.u)
+        moved = float(np.abs(fresh - point.f).max()) + self.space.score_error(point.u)
+        return self._loss_moved(moved + 4.0 * UNIT * (float(np.abs(fresh).max()) + 1.0), total)
+
+    @property
+    def _lost(self) -> float:
+        """What running sums that are not exact may lose, over all rows."""
+        return self.grid.lost * self.grid.weight * float(self.weight.sum())
+
+    def _loss_moved(self, moved: float, total: float) -> float:
+        if self.loss.bounded:
+            return 2.0 * moved * self.value_at_zero
+        return 2.0 * moved * total + 4.0 * moved * moved * self.value_at_zero
+
+    def _found(self, sums: PairSums, model: np.ndarray, lost: float, count: float) -> Reckoned:
+        """Return what sums prove whose running sums lose at most `lost`."""
+        spread = np.abs(sums.point.f)
+        largest = float(spread.max()) + 1.0
+        slope = self.c * self.curvature(sums.width)
         few = 3.0 * gamma(count)
         net_error = lost * slope * 2.0 * largest + 16.0 * UNIT * abs(sums.total)
         slack_error = few * (sums.total + float(np.abs(sums.net) @ spread)) + largest * net_error
-        if hinge:
+        if self.loss.bounded:
             loss = sums.hinge
             loss_error = few * (sums.violated + float(np.abs(sums.vertex) @ spread))
-            loss_error += lost * c * 2.0 * largest + 2.0 * moved * self.value_at_zero
+            loss_error += lost * self.c * 2.0 * largest
             gain, gain_error = sums.total, few * sums.total + net_error
         else:
-            loss = 0.5 * sums.slack
-            loss_error = 0.5 * slack_error + 2.0 * moved * sums.total
-            loss_error += 4.0 * moved * moved * self.value_at_zero
+            loss, loss_error = 0.5 * sums.slack, 0.5 * slack_error
             gain, gain_error = sums.total - loss, few * sums.total + net_error + 0.5 * slack_error
-        model_error = space.length * (
+        model_error = self.space.length * (
             net_error + gamma(count) * (float(np.abs(sums.net).sum()) + net_error)
         )
-        return Evidence(loss, loss_error, gain, gain_error, space.lift(sums.net), model_error)
+        return Reckoned(loss, loss_error, gain, gain_error, model, model_error, sums.total)
 
     @property
     def vertex_error(self) -> float:
         """Bound of the error of the sums of any vertex, relative to the weight of all pairs."""
-        lost = 0.0
-        if not self.grid.exact:
-            lost = self.grid.lost * self.grid.weight * float(self.weight.sum()) / self.n_pairs
+        lost = 0.0 if self.grid.exact else self._lost / self.n_pairs
         return 3.0 * gamma(self.space.n_rows) + lost
 
     def partners(self, f: np.ndarray, width: float, values: np.ndarray) -> np.ndarray:
@@ -455,29 +501,3 @@ class PairProblem:
 def pair_weight(C: float, compared: float, n_pairs: float, normalize: bool) -> float:
     """Weight of one pair: C, or a share of C times the rows that are compared."""
     return C * compared / n_pairs if normalize else C
-
-
-class BestPoint:
-    """The best model so far, beginning with zero.
-
-    A model that equals the zero model up to rounding is preferred to it: with a tiny C
-    the objective cannot tell them apart, but only one of them orders anything.
-
-    Parameters
-    ----------
-    zero : Point
-        The zero model.
-    primal : float
-        Its objective.
-    """
-
-    def __init__(self, zero: Point, primal: float) -> None:
-        self.point = zero
-        self.primal = primal
-        self._at_zero = True
-
-    def offer(self, point: Point, primal: float) -> None:
-        """Keep `point` if it is better."""
-        bound = self.primal * (1.0 + 1e-12) if self._at_zero else self.primal
-        if primal < bound and point.u.any():
-            self.point, self.primal, self._at_zero = point, primal, False

@@ -8,6 +8,10 @@ pairs are then exact. The dual point belongs to the scores on the grid, and is f
 it is; the loss of the model itself differs by at most twice the largest move of a score,
 per pair. With weights that need too many bits for a useful grid, the scores stay as they are
 and the error of the running sums is bounded instead.
+
+That bound serves most fits as they are: the sums that a solver computed on its way are proved
+by it, once the scores they were made of are compared with those of the model. Only where it
+leaves too large a gap are the sums computed anew.
 """
 
 from __future__ import annotations
@@ -60,10 +64,49 @@ class Evidence:
         return cls(loss, loss_error, gain, gain_error, packed[5:], model_error)
 
 
+@dataclass(frozen=True)
+class Reckoned(Evidence):
+    """Evidence of sums that are at hand; the loss is that of the scores they were made of.
+
+    Attributes
+    ----------
+    total : float
+        Sum of the proposed dual point.
+    """
+
+    total: float
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a solver wants proved.
+
+    Attributes
+    ----------
+    point : Point
+        The model to return.
+    proposer : ndarray
+        The model that proposes the dual point.
+    width : float
+        Width of the rounded hinge at which it does.
+    own, proposed : Reckoned or None
+        What was computed at either on the way.
+    """
+
+    point: Point
+    proposer: np.ndarray
+    width: float
+    own: Reckoned | None = None
+    proposed: Reckoned | None = None
+
+
 class Provable(Protocol):
     """What a proof needs of a pair problem."""
 
     space: Any
+
+    def moved_loss(self, point: Point, total: float) -> float:
+        """Bound what lies between the loss of the scores at hand and that of the model."""
 
     def evidence(self, u: np.ndarray, width: float) -> Evidence:
         """Return the evidence at a model, its scores computed anew."""
@@ -77,12 +120,29 @@ class Provable(Protocol):
         """Sum of the weights of all pairs."""
 
 
-def prove(problem: Provable, point: Point, proposer: np.ndarray, width: float) -> Proof:
-    """Prove the model `point` against the dual point that another model proposes."""
+def prove(problem: Provable, claim: Claim, tol: float = 0.0) -> Proof:
+    """Prove a claim, from what is at hand where that leaves a relative gap of at most `tol`."""
+    point, width = claim.point, claim.width
+    if claim.own is not None and claim.proposed is not None:
+        proof = _reckoned(problem, point, claim.own, claim.proposed)
+        if proof.primal - (proof.dual - proof.rounding) <= tol * proof.primal:
+            return proof
     found = problem.evidence(point.u, width)
     primal, primal_error = _primal(problem, point, found)
-    if proposer is not point.u:
-        found = problem.evidence(proposer, width)
+    if claim.proposer is not point.u:
+        found = problem.evidence(claim.proposer, width)
+    return _against(problem, point, primal, primal_error, found)
+
+
+def _reckoned(problem: Provable, point: Point, own: Reckoned, proposed: Reckoned) -> Proof:
+    primal, error = _primal(problem, point, own)
+    error += problem.moved_loss(point, own.total)
+    return _against(problem, point, primal, error, proposed)
+
+
+def _against(
+    problem: Provable, point: Point, primal: float, primal_error: float, found: Evidence
+) -> Proof:
     # Zero is the value of the dual point zero.
     dual = max(found.gain - _half_square(problem, found.model, found.model_error), 0.0)
     rounding = primal_error + found.gain_error + _defect(problem, point.u, found.model)

@@ -94,6 +94,34 @@ class Point:
         return self.space.inner(self, other)
 
 
+class BestPoint:
+    """The best model so far, beginning with zero.
+
+    A model that equals the zero model up to rounding is preferred to it: with a tiny C
+    the objective cannot tell them apart, but only one of them orders anything.
+
+    Parameters
+    ----------
+    zero : Point
+        The zero model.
+    primal : float
+        Its objective.
+    """
+
+    def __init__(self, zero: Point, primal: float) -> None:
+        self.point = zero
+        self.primal = primal
+        self._at_zero = True
+
+    def offer(self, point: Point, primal: float) -> bool:
+        """Keep `point` if it is better; return whether it is."""
+        bound = self.primal * (1.0 + 1e-12) if self._at_zero else self.primal
+        if not (primal < bound and point.u.any()):
+            return False
+        self.point, self.primal, self._at_zero = point, primal, False
+        return True
+
+
 class FeatureSpace:
     """Weights of the features, wherever the training rows are.
 
@@ -144,12 +172,13 @@ class LinearSpace(FeatureSpace):
         self.centre = centre
 
     @classmethod
-    def of(cls, X: Any) -> LinearSpace:
+    def of(cls, X: Any, reach: Reach | None = None) -> LinearSpace:
         """Return the space of validated rows, centred where they are far from the origin.
 
         Pairs see differences only: where the origin lies changes nothing but the digits.
+        `reach` is that of the rows, where it is known.
         """
-        reach = Reach.of(X)
+        reach = Reach.of(X) if reach is None else reach
         centre = reach.centre()
         return cls(as_rows(X, centre), reach.shifted(centre), centre)
 

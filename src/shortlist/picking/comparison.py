@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.isotonic import IsotonicRegression
 
 from .._written import fixed, hit_decimals, percent, rounded, sum_decimals
+from .noise import local_precision, place_variance
 from .outlook import CONFIDENCE, Outlook
 
 COMBINATION = "combination"
@@ -135,11 +136,13 @@ class Comparison:
         return rounded(next(ends) - next(ends), self.decimals)
 
     def noise(self, entry: Entry) -> str:
-        """Write the margin of a difference: rounded up, for it must not promise more."""
-        if not np.isfinite(entry.difference_error):
+        """Write the margin of a difference, rounded so that it stays on its side of it."""
+        error = entry.difference_error
+        if not np.isfinite(error):
             return "∞"
         scale = 10**self.decimals
-        return self.written(np.ceil(round(entry.difference_error * scale, 6)) / scale)
+        side = np.ceil if abs(entry.difference) <= error else np.floor
+        return self.written(side(round(error * scale, 6)) / scale)
 
     def _main_entries(self) -> list[Entry]:
         shown, families = [], set()
@@ -168,7 +171,7 @@ class Comparison:
         ends = 0 if self.unit == "hits" else self.decimals
         for e in shown:
             gain = self.difference(e)
-            sign = "-" if gain < 0 else "+"
+            sign = "-" if gain < 0 else "+" if gain > 0 else ""
             rows.append(
                 (
                     e.name + (" *" if e.is_winner else ""),
@@ -204,6 +207,8 @@ class Forecast:
         Expected hits of the chosen model, and the ends of their interval at each budget.
     baseline_hits : ndarray
         Expected hits of the baseline.
+    narrowed : ndarray or float
+        Width of the intervals over that for other candidates, whose scores are not known.
     """
 
     budgets: np.ndarray
@@ -211,6 +216,7 @@ class Forecast:
     low: np.ndarray
     high: np.ndarray
     baseline_hits: np.ndarray
+    narrowed: np.ndarray | float = 1.0
 
     @property
     def precision(self) -> np.ndarray:
@@ -279,27 +285,57 @@ def forecast_hits(outlook: Outlook, winner: str, k: int) -> tuple[Forecast, Expe
 
 
 def agreed(
-    forecast: Forecast, expected: ExpectedHits, k: int, probability: np.ndarray
+    forecast: Forecast, expected: ExpectedHits, k: int, probability: np.ndarray, mass: float
 ) -> tuple[Forecast, ExpectedHits]:
-    """Let the forecast be the sum of the probabilities of the list, its intervals moved along.
+    r"""Let the forecast be the sum of the probabilities of the list, its intervals moved along.
 
     The folds know what a list of this rate brings on average; the probabilities also know how
     many candidates look like hits. Lists of real sets are missed by a fifth less
-    (``benchmarks/results/pick_trust.md``).
+    (``benchmarks/results/pick_trust.md``), so the intervals are narrower, too: what the draw of
+    the candidates decides is known, and a place has the variance
+    :math:`v' = \frac1k \sum_i p_i (1 - p_i)` in place of v
+    (:func:`shortlist.picking.noise.place_variance`).
+
+    Parameters
+    ----------
+    forecast, expected : Forecast, ExpectedHits
+        By the folds.
+    k : int
+        Budget.
+    probability : ndarray
+        Of every candidate.
+    mass : float
+        Weight of the rows that were held out.
     """
-    sums = np.cumsum(np.sort(probability)[::-1])[forecast.budgets - 1]
-    move = sums - forecast.hits
-    low = np.maximum.accumulate(np.clip(forecast.low + move, 0.0, sums))
-    high = np.maximum.accumulate(np.clip(forecast.high + move, sums, forecast.budgets))
+    budgets, n = forecast.budgets, len(probability)
+    ranked = np.sort(probability)[::-1]
+    sums = np.cumsum(ranked)[budgets - 1]
+    known = np.cumsum(ranked * (1.0 - ranked))[budgets - 1] / budgets
+    narrowed = _narrowed(forecast, known, n, mass)
+    low = np.clip(sums - narrowed * (forecast.hits - forecast.low), 0.0, sums)
+    high = np.clip(sums + narrowed * (forecast.high - forecast.hits), sums, budgets)
+    low, high = np.maximum.accumulate(low), np.maximum.accumulate(high)
     # The baseline is compared on the folds; what they cannot know of these candidates it shares.
     baseline = forecast.baseline_hits * sums / np.maximum(forecast.hits, 1e-12)
-    baseline = np.minimum(baseline, forecast.budgets)
-    made = replace(forecast, hits=sums, low=low, high=high, baseline_hits=baseline)
-    at = int(np.searchsorted(forecast.budgets, k))
+    baseline = np.minimum(baseline, budgets)
+    made = Forecast(budgets, sums, low, high, baseline, narrowed)
+    at = int(np.searchsorted(budgets, k))
     value = float(sums[at])
     # Hits are counted: an interval that begins above 16.5 begins at 17.
     ends = (float(np.floor(low[at] + 0.5)), float(np.ceil(high[at] - 0.5)))
     return made, replace(expected, value=value, low=min(ends[0], value), high=max(ends[1], value))
+
+
+def _narrowed(forecast: Forecast, known: np.ndarray, n: int, mass: float) -> np.ndarray:
+    """Return the width that is left where the variance of each place is known, at most one."""
+    rates, share, precision = forecast.budgets / n, forecast.hits / n, forecast.precision
+    blind = [
+        max(place_variance(p, local_precision(rates, share, rate), rate), p * (1.0 - p))
+        for p, rate in zip(precision, rates, strict=True)
+    ]
+    # Half a hit and half a miss, as in the intervals of the folds: none of the two is ever zero.
+    least = 0.25 / (rates * mass + 1.0)
+    return np.sqrt(np.minimum(1.0, (known + least) / (np.array(blind) + least)))
 
 
 def through(forecast: Forecast, expected: ExpectedHits, k: int) -> Forecast:

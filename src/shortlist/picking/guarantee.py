@@ -1,10 +1,11 @@
 r"""How many? The longest list whose share of hits is guaranteed.
 
-Half of the history is drawn at random, and the negatives among these rows are set aside
-before anything is learned. The race, the combination and the final fit see the rest: all
-positives and the other negatives. So whatever was tried and chosen, a candidate without a hit
-is scored as one of the negatives set aside, and their order is a matter of chance. That is all
-the guarantee rests on. Positives, of which there are few, are not wasted on checking.
+Half of the history, or up to four fifths where much is asked or positives are rare, is drawn
+at random, and the negatives among these rows are set aside before anything is learned. The
+race, the combination and the final fit see the rest: all positives and the other negatives.
+So whatever was tried and chosen, a candidate without a hit is scored as one of the negatives
+set aside, and their order is a matter of chance. That is all the guarantee rests on.
+Positives, of which there are few, are not wasted on checking.
 
 - *Expected*: of c rows drawn, :math:`N(s)` were set aside and score at least :math:`s`. Then
   :math:`(1 + N(s)) / (c + 1)` is a p-value for "no hit" (Y. Jin and E. J. Candès, JMLR 24,
@@ -53,8 +54,10 @@ from .result import Shortlist
 KINDS = ("expected", "high_probability")
 # Precisions whose longest lists are told.
 TOLD = (0.9, 0.8, 0.7, 0.5)
-# Rows drawn to check the guarantee: this share, and no more than so many.
-_DRAWN, _MOST_DRAWN = 0.5, 40_000
+# Rows drawn to check the guarantee: at least and at most these shares, and no more than so many.
+_DRAWN, _FAR_DRAWN, _MOST_DRAWN = 0.5, 0.8, 40_000
+# Rows drawn for each row of the shortest list that can be promised, as a part of the positives.
+_FINE = 4.0
 # Part of the risk that is spent on bounding the misses among all candidates.
 _SPENT = 0.1
 
@@ -297,7 +300,7 @@ def reserve(
     its row numbers, and the reserve.
     """
     positive = history.positive
-    drawn = min(int(_DRAWN * len(positive)), _MOST_DRAWN)
+    drawn = rows_drawn(wish, int(positive.sum()), len(positive))
     rows = np.random.default_rng([seed, 25]).choice(len(positive), drawn, replace=False)
     aside = np.sort(rows[~positive[rows]])
     negatives = int((~positive).sum())
@@ -316,6 +319,20 @@ def reserve(
         shift = Shift(shift.aside[aside], float(shift.aside[rows].sum()), shift.candidates)
     checked = take_rows(history.X, aside)
     return rest, left, Reserve(wish, checked, drawn, (negatives, len(positive)), shift)
+
+
+def rows_drawn(wish: Wish, positives: int, rows: int) -> int:
+    r"""Return how many rows of the history check the guarantee.
+
+    Even with no negative above it, a list of :math:`m` candidates is promised only from
+    :math:`m / ((1 - \text{precision}) (c + 1))` rows on. With half of the history that is too
+    coarse where much is asked or positives are rare; then c is larger, such that this is a
+    quarter of the positives to expect. It is a function of counts that do not change when a
+    row drawn is exchanged with a candidate without a hit, as the theorem asks.
+    """
+    enough = _FINE * rows / ((1.0 - wish.precision) * max(positives, 1))
+    drawn = min(max(enough, _DRAWN * rows), _FAR_DRAWN * rows)
+    return min(int(drawn), _MOST_DRAWN)
 
 
 def guarantee(

@@ -29,11 +29,11 @@ from .goals import GOALS, Goal
 from .guarantee import check_shift, check_wish, refuse_beside, reserve
 from .history import Candidates, check_budget, make_folds, stacked
 from .importance import Study
-from .models import EFFORTS, Task, as_numbers, contestants, default_features, kind_of
+from .models import EFFORTS, RACE_ROWS, Task, as_numbers, contestants, default_features, kind_of
 from .order import Clusters, read_order, time_folds, windows_in_words
 from .outlook import Evidence, Outlook
 from .plan import make_plan
-from .race import RACE_ROWS, Progress, Race, fit_features, fit_model, run_race
+from .race import Progress, Race, fit_features, fit_model, run_race
 from .result import Shortlist, at_budget
 from .subject import subject_of
 

@@ -25,18 +25,21 @@ from sklearn.ensemble import (
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, StandardScaler
 from sklearn.svm import SVC
 
+from .._scores import in_double
 from ..top.estimators import PatMat
 
 BASELINE = "logistic regression"
 EFFORTS = ("quick", "normal", "thorough")
 
+# Rows of the history that race; more say little more about which model is better.
+RACE_ROWS = {"quick": 6_000, "normal": 20_000, "thorough": 100_000}
 # A kernel fit grows with the square of the rows.
 _KERNEL_ROWS = 10_000
 # Trees of a forest see at most this many rows each, drawn anew for every tree.
-_TREE_ROWS = {"quick": 5_000, "normal": 20_000, "thorough": 20_000}
+_TREE_ROWS = {"quick": 10_000, "normal": 20_000, "thorough": 20_000}
 _FORESTS = (
     RandomForestClassifier,
     ExtraTreesClassifier,
@@ -48,6 +51,7 @@ _FOREST_ROWS = 1_500_000
 _FEWEST_TREES = 100
 # Trees in the folds, and in the model that ranks the candidates.
 _FOLD_TREES = {"quick": 100, "normal": 100, "thorough": 300}
+_HURRIED_TREES = 60
 _FINAL_TREES = {"quick": 200, "normal": 500, "thorough": 1000}
 
 
@@ -108,6 +112,11 @@ class Task:
         """Whether one setting of a family has to do."""
         return self.effort == "quick"
 
+    @property
+    def hurried(self) -> bool:
+        """Whether a long history is to be raced quickly."""
+        return self.quick and self.n_rows > RACE_ROWS["quick"]
+
     def some(self, settings: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return the settings of a family that compete.
 
@@ -141,11 +150,12 @@ def forest(kind: type, leaves: tuple[int, ...], task: Task, **settings: Any) -> 
     # Trees of an extra-trees forest see all rows; only where they are many, each its own sample.
     most = _TREE_ROWS[task.effort]
     sample = {"bootstrap": True, "max_samples": most / task.n_rows} if task.n_rows > most else {}
+    trees = _HURRIED_TREES if task.hurried else _FOLD_TREES[task.effort]
     for leaf in task.some(leaves):
         yield (
             f"leaf={leaf}",
             kind(
-                _FOLD_TREES[task.effort],
+                trees,
                 min_samples_leaf=leaf,
                 random_state=task.seed,
                 **sample,
@@ -275,7 +285,7 @@ _ON_REQUEST = ("PatMat",)
 
 def _too_dear(family: str, task: Task) -> str | None:
     """Say why a family is left out unless it is asked for: half of a quick race's time."""
-    if family == "random forest" and task.quick and task.n_rows > _TREE_ROWS["quick"]:
+    if family == "random forest" and task.hurried:
         return f"extra trees take its place: effort quick, {task.n_rows:,} rows"
     return None
 
@@ -405,7 +415,9 @@ def default_features(X: Any) -> Any:
         )
     from skrub import TableVectorizer
 
-    return make_pipeline(TableVectorizer(), as_numbers())
+    # skrub has its features in single precision: models compute in double from here on.
+    double = FunctionTransformer(in_double, feature_names_out="one-to-one")
+    return make_pipeline(TableVectorizer(), double)
 
 
 def other_columns(X: Any) -> list[Any]:

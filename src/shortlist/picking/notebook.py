@@ -30,13 +30,18 @@ def as_html(shortlist: Shortlist) -> str:
     (True, 11)
     """
     shown = shortlist.selected[:_ROWS]
+    expected = (
+        shortlist.plan.probability if shortlist.probability is None else shortlist.probability
+    )
     rows = "".join(
-        f"<tr><td>{rank}</td><td>{int(row):,}</td><td>{shortlist.scores[row]:.4g}</td></tr>"
+        f"<tr><td>{rank}</td><td>{int(row):,}</td><td>{shortlist.scores[row]:.4g}</td>"
+        f"<td>{expected[row]:.3g}</td></tr>"
         for rank, row in enumerate(shown, 1)
     )
-    left = shortlist.k - len(shown)
+    left = len(shortlist.selected) - len(shown)
     more = f"<p>and {left:,} more: <code>.to_frame()</code> has all of them</p>" if left else ""
-    head = "".join(f"<th>{name}</th>" for name in ("rank", "row", "score"))
+    brings = "expected" if shortlist.probability is None else "probability"
+    head = "".join(f"<th>{name}</th>" for name in ("rank", "row", "score", brings))
     return (
         f"<div><p><b>{shortlist.k:,} of {shortlist.n_candidates:,} candidates</b>, by "
         f"{escape(shortlist.winner)}</p><p>{escape(shortlist.verdict)}</p>"

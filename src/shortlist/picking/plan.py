@@ -114,7 +114,8 @@ class Plan:
         brought = [
             window.gain / (max(1, window.taken) if per_row else window.size) for window in windows
         ]
-        wider = stretch(gains, brought)
+        recent = len(np.unique(self.fold[self.recent]))
+        wider = stretch(gains, brought, recent)
         value, low, high = replays.interval(gains, CONFIDENCE, wider)
         if (self.records.outcome >= 0.0).all():
             low = max(0.0, low)
@@ -128,7 +129,8 @@ class Plan:
         expected = ExpectedGain(value, low, high, CONFIDENCE, most_hits, cost)
         hits = None
         if terms.goal == "hits":
-            wider = stretch(replays.hits, [window.hits / window.size for window in windows])
+            found = [window.hits / window.size for window in windows]
+            wider = stretch(replays.hits, found, recent)
             hits = _whole(replays.interval(replays.hits, CONFIDENCE, wider), k)
             if not terms.valued:
                 expected = replace(expected, low=hits.low, high=hits.high)

@@ -197,7 +197,11 @@ class Promises:
 
 
 def promises_of(found: Shortlist) -> Promises:
-    """Return what a shortlist promises, for its own budget and for others."""
+    """Return what a shortlist promises, for its own budget and for others.
+
+    A promise is one for every list of the model, so the intervals are as wide as they are for
+    candidates whose scores are not known yet.
+    """
     forecast, n = found.forecast, found.n_candidates
     budgets = forecast.budgets.astype(float)
     expected = found.expected
@@ -210,6 +214,8 @@ def promises_of(found: Shortlist) -> Promises:
             (expected.high, forecast.high),
         )
     )
+    low = np.clip(hits - (hits - low) / forecast.narrowed, 0.0, hits)
+    high = np.clip(hits + (high - hits) / forecast.narrowed, hits, budgets)
     rates, share = budgets / n, forecast.hits / n
     luck = [
         _luck(b, h, local_precision(rates, share, b / n), n)

@@ -2,7 +2,7 @@
 
 Every fold is visited once, and the features that come before all models are fitted once for
 it. Nothing depends on the clock, so the same seed gives the same race. A history longer than
-:data:`RACE_ROWS` is raced on a sample, drawn by class or by group; only the final fit sees
+``models.RACE_ROWS`` is raced on a sample, drawn by class or by group; only the final fit sees
 every row.
 
 What comes after needs two things only. :attr:`Race.runs` holds the held-out scores of every
@@ -37,8 +37,6 @@ from .models import Model
 Progress = Callable[[int, int, str], object]
 Value = Callable[[Any, Any, np.ndarray, np.ndarray, np.ndarray | None], float]
 
-# Rows of the history that race; more say little more about which model is better.
-RACE_ROWS = {"quick": 6_000, "normal": 20_000, "thorough": 100_000}
 _ONE_THREAD_ROWS = 10_000
 
 

@@ -436,7 +436,7 @@ def at_budget(
     if plan.decides:
         listed = plan.at(k)
     else:
-        forecast, expected = agreed(forecast, expected, k, plan.probability)
+        forecast, expected = agreed(forecast, expected, k, plan.probability, outlook.mass)
         gain = ExpectedGain(
             expected.value, expected.low, expected.high, expected.confidence, expected.value
         )

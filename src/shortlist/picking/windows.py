@@ -104,13 +104,24 @@ def _error(hit: np.ndarray) -> float:
     return float(hit.std(ddof=1) / np.sqrt(n)) if n > 1 else np.inf
 
 
-def stretch(replayed: np.ndarray, brought: list[float]) -> float:
+def stretch(replayed: np.ndarray, brought: list[float], recent: int | None = None) -> float:
     r"""Return how much wider than its replays the interval of the next window has to be.
 
     Replays draw rows one by one. Windows differ by more: campaigns, seasons. A new window
-    differs from the mean of W others by a variance of :math:`s^2 (1 + 1/W)`, with
-    :math:`s^2` that of the windows; where this is more than the replays show, it counts, with
-    the quantile of Student's distribution that so few windows ask for.
+    differs from the mean of the R latest by a variance of about :math:`s^2 (1 + 1/R)`. Where
+    campaigns outlast a window, neighbours are alike and their plain variance says too little,
+    so :math:`s^2` is the largest *semivariance*, half the mean squared difference of windows
+    h apart, over all h, and no less than the variance. Where this is more than the replays
+    show, it counts, with the quantile of Student's distribution that so few windows ask for.
+
+    Parameters
+    ----------
+    replayed : ndarray
+        What the replays brought.
+    brought : list of float
+        What the windows brought, oldest first.
+    recent : int or None
+        Windows that the replays were drawn from; None: all.
 
     Examples
     --------
@@ -123,7 +134,9 @@ def stretch(replayed: np.ndarray, brought: list[float]) -> float:
     n = len(brought)
     if n < 2:
         return 1.0
-    between = float(np.var(brought, ddof=1)) * (1.0 + 1.0 / n)
+    values = np.asarray(brought, dtype=np.float64)
+    apart = [0.5 * float(np.mean((values[h:] - values[:-h]) ** 2)) for h in range(1, n)]
+    between = max(float(values.var(ddof=1)), *apart) * (1.0 + 1.0 / min(n, recent or n))
     within = float(np.var(replayed))
     if between <= within or within == 0.0:
         return 1.0

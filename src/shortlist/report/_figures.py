@@ -90,7 +90,7 @@ def curve(shortlist: Shortlist) -> Curve:
             k,
             shortlist.comparison.baseline.hits,
         ),
-        "random": grid * forecast.hits[-1] / n,
+        "random": grid * float(shortlist.plan.probability.mean()),
     }
     budgets = Scale(0.0, float(reach))
     most = Scale(0.0, rounded_up(float(max(high.max(), values["baseline"].max(), 1.0)), 5))

@@ -131,7 +131,6 @@ def _policy(style: str, script: str) -> str:
 def _answer(s: Shortlist, fig: Curve | None) -> dict[str, Any]:
     hits, written = s.expected, s.comparison.written
     listed_rows = len(s.selected)
-    worth = s.plan.terms.valued
     return {
         "rows": listed_rows,
         "value": written(hits.value),
@@ -148,9 +147,9 @@ def _answer(s: Shortlist, fig: Curve | None) -> dict[str, Any]:
         "refused": s.drift.refused,
         "drift": s.drift.sentences()[:1],
         "weighted": s.drift.sentences()[1:] if s.drift.refused is None else [],
-        "terms": s.notes[:-1],
+        # The headline of a numeric outcome has said it already.
+        "terms": [text for text in s.notes[:-1] if not text.startswith("Expect ")],
         "assumed": s.notes[-1],
-        "gain": s.expected_gain if worth else None,
         "dots": None if fig is None else dots(s),
         "guaranteed": s.guarantee is not None,
         "verdict": sentence(s.verdict),

@@ -58,7 +58,7 @@ def listed(
             {
                 "rank": place + 1,
                 "row": row,
-                "chance": percent(float(chance[row])) if counted else f"{chance[row]:,.4g}",
+                "chance": _chance(float(chance[row])) if counted else f"{chance[row]:,.4g}",
                 "bar": f"{100 * float(chance[row]):.1f}%" if counted else None,
                 "cells": [own[j]["text"] for j in places],
                 "why": why,
@@ -76,6 +76,11 @@ def listed(
         "explained": 0 if reasons is None else len(reasons.rows),
         "data": _data(shortlist, counted, chance, names, cells, places, reasons),
     }
+
+
+def _chance(share: float) -> str:
+    """Write a probability; what is not certain is not called so."""
+    return "> 99 %" if 0.995 <= share < 1.0 else percent(share)
 
 
 def importance(reasons: Reasons) -> list[dict[str, Any]]:

@@ -78,7 +78,7 @@ def signed(comparison: Comparison, entry: Entry) -> str:
     if entry.is_baseline or not math.isfinite(entry.difference):
         return DASH
     gap = comparison.difference(entry)
-    sign = "−" if gap < 0 else "+"
+    sign = "−" if gap < 0 else "+" if gap > 0 else ""
     return f"{sign}{comparison.written(abs(gap))} ± {comparison.noise(entry)}"
 
 

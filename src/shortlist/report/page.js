@@ -111,7 +111,8 @@
       row.hidden = !words[i].includes(wanted);
       shown += !row.hidden;
     }
-    count.textContent = wanted ? `${fixed(shown, 0)} of ${rows.length} rows` : `${rows.length} rows`;
+    const all = `${fixed(rows.length, 0)} rows`;
+    count.textContent = wanted ? `${fixed(shown, 0)} of ${all}` : all;
     cue();
   });
 

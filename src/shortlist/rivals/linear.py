@@ -55,7 +55,7 @@ class LinearRival(ClassifierMixin, BaseEstimator):
         """Store what was learned; `offset` is added to scores counted from `centre`."""
         self.classes_ = classes
         self.coef_ = w[None, :]
-        self._centre, self._offset = centre, offset
+        self._centre_, self._offset_ = centre, offset
         origin = 0.0 if centre is None else float(centre @ w)
         self.intercept_ = np.array([offset - origin])
         self.certificate_ = certificate
@@ -87,7 +87,7 @@ class LinearRival(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=ROW_DTYPES, reset=False)
         # From the centre, rows far from the origin keep their digits.
-        return as_rows(X, self._centre).scores(self.coef_[0]) + self._offset
+        return as_rows(X, self._centre_).scores(self.coef_[0]) + self._offset_
 
     def predict(self, X: Any) -> np.ndarray:
         """Label of every row: positive where the decision function is.

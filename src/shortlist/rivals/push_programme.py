@@ -184,7 +184,7 @@ def _solve(
     c = problem.c[positives.index]
     # Variables: the two signs of the weights, the threshold, the slacks.
     column, none = np.ones((a, 1)), sparse.csr_array((b, a))
-    upper = sparse.hstack([-P, P, column, -sparse.eye_array(a)], format="csr")
+    upper = sparse.hstack([-P, P, column, -sparse.identity(a)], format="csr")
     lower = sparse.hstack([N, -N, -np.ones((b, 1)), none], format="csr")
     done = linprog(
         np.concatenate([np.ones(2 * d), [0.0], c]),

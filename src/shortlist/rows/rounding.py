@@ -26,12 +26,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from .. import _core
+
 UNIT, UNIT32 = 2.0**-53, 2.0**-24
 # Roundings of the bounds themselves, of rows that were shifted, and of a few sums.
 _SPARE = 10
 # Rows whose entries reach beyond the spread of the rows by this lose that many digits.
 _FAR = 100.0
-_SLICE_BYTES, _LONG = 1 << 20, 1024
 _FEW_ROWS = 20
 
 
@@ -130,23 +131,12 @@ class Reach:
 
 
 def _ranges(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Lowest and highest value of every column."""
-    n_rows, n_features = X.shape
-    if not X.flags.c_contiguous:
+    """Lowest and highest value of every column; not finite where X is not."""
+    if not X.flags.c_contiguous or X.dtype not in (np.float32, np.float64):
         return X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
-    # Several rows side by side: short ones are slow to compare one by one.
-    fold = max(1, _LONG // max(1, n_features))
-    step = fold * max(1, _SLICE_BYTES // max(1, 8 * fold * n_features))
-    ends = []
-    for start in range(0, n_rows, step):
-        piece = X[start : start + step]
-        even = len(piece) - len(piece) % fold
-        for rows in (piece[:even].reshape(-1, fold * n_features), piece[even:]):
-            if len(rows):
-                low = rows.min(axis=0).reshape(-1, n_features).min(axis=0)
-                ends.append((low, rows.max(axis=0).reshape(-1, n_features).max(axis=0)))
-    lowest = np.min([low for low, _ in ends], axis=0)
-    return lowest.astype(np.float64), np.max([high for _, high in ends], axis=0).astype(np.float64)
+    lowest, highest = np.empty(X.shape[1]), np.empty(X.shape[1])
+    _core.column_ranges(X, lowest, highest)
+    return lowest, highest
 
 
 def _reach_of_csr(X: Any) -> Reach:

@@ -35,7 +35,7 @@ import numpy as np
 from scipy.special import expit
 from sklearn.base import is_classifier
 
-from .._scores import positive_scores
+from .._scores import margins_of, positive_scores
 from ..certificate import Certificate
 from ..top.estimators import PatMat
 
@@ -90,7 +90,7 @@ class Head:
 def member_scores(estimator: Any, X: Any, pos_label: Any) -> np.ndarray:
     """Scores of a fitted member; probabilities as softened log odds."""
     scores = positive_scores(estimator, X, pos_label)
-    if is_classifier(estimator) and not hasattr(estimator, "decision_function"):
+    if is_classifier(estimator) and margins_of(estimator) is None:
         soft = (scores + SOFT) / (1.0 + 2.0 * SOFT)
         return np.asarray(np.log(soft) - np.log1p(-soft))
     return scores

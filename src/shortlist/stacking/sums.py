@@ -30,7 +30,7 @@ class SumStack(RegressorMixin, MetaEstimatorMixin, BaseEstimator):
         The members.
     cv : int, default=5
         Folds of the held-out scores, shuffled.
-    random_state : int, default=0
+    random_state : int, RandomState instance or None, default=0
         Seed of the folds.
 
     Attributes
@@ -55,7 +55,7 @@ class SumStack(RegressorMixin, MetaEstimatorMixin, BaseEstimator):
     """
 
     def __init__(
-        self, estimators: list[tuple[str, Any]], *, cv: int = 5, random_state: int = 0
+        self, estimators: list[tuple[str, Any]], *, cv: int = 5, random_state: Any = 0
     ) -> None:
         self.estimators = estimators
         self.cv = cv

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
@@ -36,9 +35,11 @@ _SLICE_BYTES = 32_000_000
 _NARROW_TOL = 1e-5
 
 
-class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
-    """Base of the estimators: a subclass says what its threshold is."""
+class TopClassifier(ClassifierMixin, BaseEstimator):
+    """Base of the estimators: a subclass says which rules make its threshold."""
 
+    # The first that the parameters ask for is taken.
+    _rules: ClassVar[tuple[type[Rule], ...]]
     _previous: dict[str, Any]  # what was learned before, while a fit runs
 
     def __init__(
@@ -78,10 +79,6 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
         self.callback = callback
         self.pos_label = pos_label
 
-    @abstractmethod
-    def _rule(self) -> Rule:
-        """Check the parameters of the threshold; return what they stand for."""
-
     @atomic
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the model.
@@ -117,17 +114,16 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
             self._fit_blocks(rule, read_blocks(self, X, rule.everything))
             return
         rule = self._check_parameters()
-        data = validate_binary(self, X, y, sample_weight)
+        data = validate_binary(self, X, y, sample_weight, reach=self._linear())
         if not self._linear() and not self._precomputed():
             data = merged(data)
         ranked = data.negative
         if rule.everything:
             ranked = np.concatenate([data.positive, data.negative])
-        totals = (float(data.weight[rows].sum()) for rows in (data.positive, data.negative))
-        threshold = rule.threshold(*totals)
+        threshold = rule.threshold(float(data.weight[ranked].sum()))
         terms = (data.positive, ranked, data.weight, float(self.C), LOSSES[self.loss], threshold)
         if self._linear():
-            problem: Any = TopProblem(data.X, *terms)
+            problem: Any = TopProblem(data.X, *terms, reach=data.reach)
             problem.start = self._last_solution()
         else:
             problem = self._kernel_problem(data, terms)
@@ -143,12 +139,10 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
                 f"kernel={self.kernel!r}, solver={self.solver!r} needs all rows in memory: rows "
                 "in blocks take kernel='linear' and solver='auto'."
             )
-        return self._rule()
+        return next(rule for kind in self._rules if (rule := kind.of(self)) is not None)
 
     def _fit_blocks(self, rule: Rule, data: BlockData) -> None:
-        summary = data.summary
-        positive_weight = float(summary.positive_weight.sum())
-        threshold = rule.threshold(positive_weight, summary.negative_weight)
+        threshold = rule.threshold(data.summary.ranked_weight)
         problem = data.problem(float(self.C), LOSSES[self.loss], threshold)
         problem.start = self._last_solution()
         solved = solve(self, problem)
@@ -197,8 +191,14 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
     def _kernel_problem(self, data: BinaryData, terms: tuple) -> KernelTopProblem:
-        X = data.X
-        self._kernel = None
+        X, threshold = data.X, terms[-1]
+        if threshold.form(data.weight[terms[1]]) == "other":
+            raise ValueError(
+                f"kernel={self.kernel!r}, solver={self.solver!r}: the threshold "
+                f"{type(threshold).__name__} is for linear scores. Choose kernel='linear' and "
+                "solver='auto', or other parameters of the threshold."
+            )
+        self._kernel_ = None
         if self._precomputed():
             if sparse.issparse(X) or X.shape[0] != X.shape[1]:
                 kind = "sparse" if sparse.issparse(X) else "dense"
@@ -207,7 +207,7 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
                     f"training rows, got a {kind} matrix of shape {X.shape}."
                 )
         else:
-            self._kernel = kernel_function(
+            self._kernel_ = kernel_function(
                 self.kernel,
                 X,
                 gamma=self.gamma,
@@ -218,7 +218,7 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
                 rows=np.concatenate([data.positive, data.negative]),
             )
         problem = KernelTopProblem(
-            KernelMatrix(X, self._kernel, narrow=self.tol >= _NARROW_TOL),
+            KernelMatrix(X, self._kernel_, narrow=self.tol >= _NARROW_TOL),
             *terms,
             cache_bytes=int(self.cache_size * 1e6),
             seed=check_seed(self.random_state),
@@ -228,12 +228,12 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
         )
         if self.warm_start:
             mark = self._fingerprint(data, terms[1])
-            if mark == self._previous.get("_mark"):
-                problem.start = self._previous["_point"]
+            if mark == self._previous.get("_mark_"):
+                problem.start = self._previous["_point_"]
                 # A function may compute other entries than it did: only a point is reused.
-                if not callable(self.kernel) and self._previous["_cache"] is not None:
-                    problem.cache = self._previous["_cache"].of(problem.kernel)
-            self._mark = mark
+                if not callable(self.kernel) and self._previous["_cache_"] is not None:
+                    problem.cache = self._previous["_cache_"].of(problem.kernel)
+            self._mark_ = mark
         return problem
 
     def _fingerprint(self, data: BinaryData, ranked: np.ndarray) -> str:
@@ -254,7 +254,7 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
         # The scores of the zero model do not tell which rows matter: nothing to reuse.
         if not self.warm_start or w is None or not w.any() or w.shape[1] != self.n_features_in_:
             return None
-        return previous.get("_start") or Start(w[0])
+        return previous.get("_start_") or Start(w[0])
 
     @staticmethod
     def _nonzero(solution: Solution | KernelSolution) -> bool:
@@ -263,31 +263,31 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     def _keep_linear(self, solution: Solution, centre: np.ndarray | None) -> None:
         self.coef_ = solution.w[None, :]
-        self._centre = centre
+        self._centre_ = centre
         if self.warm_start:
-            self._start = solution.start
+            self._start_ = solution.start
 
     def _keep_kernel(self, solution: KernelSolution, problem: KernelTopProblem, X: Any) -> None:
         c = solution.coefficients
         if self.warm_start:
-            self._point: DualPoint = solution.point
-            self._cache = problem.cache
+            self._point_: DualPoint = solution.point
+            self._cache_ = problem.cache
         self.support_ = np.flatnonzero(c)
         self.dual_coef_ = c[self.support_][None, :]
-        if self._kernel is None:
+        if self._kernel_ is None:
             self.support_vectors_ = np.empty((0, 0))
         else:
             self.support_vectors_ = X[self.support_]
-        if isinstance(self._kernel, NamedKernel) and self._kernel.name == "linear":
+        if isinstance(self._kernel_, NamedKernel) and self._kernel_.name == "linear":
             # The pairs worked on rows less their centre.
-            self._centre = self._kernel.centre
-            rows = self._kernel.centred(X[self.support_].astype(np.float64))
+            self._centre_ = self._kernel_.centre
+            rows = self._kernel_.centred(X[self.support_].astype(np.float64))
             self.coef_ = as_rows(rows).combine(self.dual_coef_[0])[None, :]
 
     @property
     def _origin(self) -> float:
         """Score of the centre: thresholds of scores counted from there are lower by it."""
-        centre = vars(self).get("_centre")
+        centre = vars(self).get("_centre_")
         return 0.0 if centre is None else float(centre @ self.coef_[0])
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -308,17 +308,17 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
         X = validate_data(self, X, accept_sparse="csr", dtype=ROW_DTYPES, reset=False)
         if "coef_" in vars(self):
             # From the centre, rows far from the origin keep their digits.
-            return as_rows(X, vars(self).get("_centre")).scores(self.coef_[0]) - self._offset_
+            return as_rows(X, vars(self).get("_centre_")).scores(self.coef_[0]) - self._offset_
         out = np.full(X.shape[0], -self._offset_)
         if not len(self.support_):
             return out
         step = max(1, _SLICE_BYTES // (8 * len(self.support_)))
         for start in range(0, X.shape[0], step):
             part = X[start : start + step]
-            if self._kernel is None:
+            if self._kernel_ is None:
                 entries = part[:, self.support_]
             else:
-                entries = self._kernel(part, self.support_vectors_)
+                entries = self._kernel_(part, self.support_vectors_)
             out[start : start + step] += entries @ self.dual_coef_[0]
         return out
 
@@ -341,7 +341,7 @@ class TopClassifier(ClassifierMixin, BaseEstimator, ABC):
     def __getstate__(self) -> dict[str, Any]:
         # Kernel rows and multipliers serve the next warm start, not a stored model.
         state = dict(super().__getstate__())
-        for name in ("_cache", "_mark", "_point", "_start"):
+        for name in ("_cache_", "_mark_", "_point_", "_start_"):
             state.pop(name, None)
         return state
 

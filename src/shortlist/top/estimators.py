@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from .._checks import check_choice, check_number
-from .._losses import LOSSES
 from ..certificate import Check, CollapsedWarning
 from ..rows.kernels import KernelFunction
 from .classifier import TopClassifier
+from .soft_maximum import SoftHighest
 from .surrogate_quantile import TopRate
 from .top_mean import HighestRows
 
@@ -43,6 +42,12 @@ class TopPush(TopClassifier):
         Rows among which the `k` highest are taken. "all" is TopMean: the threshold is the
         mean score of the whole list's top, positives included, and a float `k` is a
         fraction of all rows.
+    smoothing : float, default=0.0
+        With ``k=1`` and linear scores, softens the maximum: the threshold becomes
+        :math:`\max_p \, p \cdot s - \frac\sigma2 (\sum_j p_j^2 - \frac1n)` over shares
+        :math:`p` of the `n` rows, between the highest score (0) and the mean score (large).
+        Each row counts by how far it lies above a level, the sum of these distances being
+        :math:`\sigma`.
     C : float, default=1.0
         Weight of the loss. The published :math:`\lambda` is
         ``1 / (C * n_positives)``.
@@ -143,6 +148,8 @@ class TopPush(TopClassifier):
     L. Adam, V. Mácha, V. Šmídl, T. Pevný, "General framework for binary classification on
     top samples", Optimization Methods and Software 37 (2022): TopMean.
 
+    A. Martins, R. Astudillo, "From softmax to sparsemax", ICML 2016: the softened maximum.
+
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
@@ -156,11 +163,14 @@ class TopPush(TopClassifier):
     True
     """
 
+    _rules = (SoftHighest, HighestRows)
+
     def __init__(
         self,
         k: int | float = 1,
         *,
         rows: str = "negatives",
+        smoothing: float = 0.0,
         C: float = 1.0,
         loss: str = "squared_hinge",
         kernel: str | KernelFunction = "linear",
@@ -198,10 +208,7 @@ class TopPush(TopClassifier):
         )
         self.k = k
         self.rows = rows
-
-    def _rule(self) -> HighestRows:
-        check_choice("rows", self.rows, ("negatives", "all"))
-        return HighestRows(self.rows == "all", self.k)
+        self.smoothing = smoothing
 
 
 class PatMat(TopClassifier):
@@ -345,6 +352,8 @@ class PatMat(TopClassifier):
     True
     """
 
+    _rules = (TopRate,)
+
     def __init__(
         self,
         tau: float = 0.05,
@@ -391,17 +400,3 @@ class PatMat(TopClassifier):
         self.quantile = quantile
         self.theta = theta
         self.cutoff = cutoff
-
-    def _rule(self) -> TopRate:
-        check_number("tau", self.tau, above=0.0, below=1.0)
-        check_number("theta", self.theta, above=0.0)
-        check_choice("quantile", self.quantile, ("negatives", "all"))
-        check_choice("cutoff", self.cutoff, ("quantile", "surrogate"))
-        return TopRate(
-            self.quantile == "all",
-            self.tau,
-            self.theta,
-            LOSSES[self.loss],
-            self.C,
-            self.cutoff == "quantile",
-        )

@@ -33,6 +33,7 @@ from functools import partial
 
 import numpy as np
 from scipy import linalg, sparse
+from scipy.linalg import lapack
 
 from ..rows.operators import Rows
 from .problem import NO_BOUND, Bound, dual_bound
@@ -270,7 +271,7 @@ class InteriorPoint:
         sums = Sums(float(positive.alpha.sum()), float(Ee.sum()), self._total)
         right = ranked.right(linear.ranked, rest, sums, goal)
         right -= ranked.signs * (linear.columns.T @ base)
-        border = np.linalg.solve(linear.bordered, right)
+        border = _solve(linear.bordered, right)
         dw = base + linear.response @ border
         ds_positive, ds_ranked = positive.rows.scores(dw), ranked.rows.scores(dw)
         side = ranked.step(linear.ranked, rest, border, ds_ranked, goal)
@@ -324,8 +325,7 @@ class NewtonSystem:
         matrix = positives.gram(E)
         matrix += negatives.gram(D)
         matrix.flat[:: self._n_features + 1] += 1.0
-        factor = _cholesky(matrix)
-        return lambda rhs: linalg.cho_solve(factor, rhs, check_finite=False)
+        return partial(_substitute, _cholesky(matrix))
 
     def _factor_rows(self, E: np.ndarray, D: np.ndarray) -> Solve:
         root = np.sqrt(np.concatenate([E, D]))
@@ -336,7 +336,7 @@ class NewtonSystem:
         rows = self._parts[0].stack(self._parts[1])
 
         def rough(rhs: np.ndarray) -> np.ndarray:
-            inside = linalg.cho_solve(factor, root * rows.scores(rhs), check_finite=False)
+            inside = _substitute(factor, root * rows.scores(rhs))
             return rhs - rows.combine(root * inside)
 
         def solve_one(rhs: np.ndarray) -> np.ndarray:
@@ -363,7 +363,7 @@ class NewtonSystem:
 
         def precondition(r: np.ndarray) -> np.ndarray:
             base = r / diagonal
-            inside = linalg.cho_solve(factor, root * heavy_rows.scores(base), check_finite=False)
+            inside = _substitute(factor, root * heavy_rows.scores(base))
             return base - heavy_rows.combine(root * inside) / diagonal
 
         def apply(x: np.ndarray) -> np.ndarray:
@@ -405,18 +405,32 @@ def _heavy_rows(rows: Rows, v: np.ndarray) -> np.ndarray:
     return order[: count[np.argmin(3.0 * steps * per_step + per_pair * count**2.0)]]
 
 
-def _cholesky(matrix: np.ndarray) -> tuple[np.ndarray, bool]:
-    # The transposed view is Fortran-ordered, so LAPACK works in place on what
-    # was the upper triangle.
+# LAPACK without SciPy's checks of shapes and types: the systems are small and many.
+
+
+def _cholesky(matrix: np.ndarray) -> np.ndarray:
+    """Return the factor of a symmetric matrix of which the upper triangle is valid."""
+    # The transposed view is Fortran-ordered, and what was the upper triangle its lower one.
     jitter, size = 0.0, float(np.trace(matrix))
     while True:
         trial = matrix.T if jitter == 0.0 else matrix.T + jitter * np.eye(len(matrix))
-        try:
-            return linalg.cho_factor(trial, lower=True, check_finite=False)
-        except linalg.LinAlgError:
-            if not jitter < size < np.inf:
-                raise  # not finite: no jitter will do
-            jitter = max(10.0 * jitter, 1e-14 * size)
+        factor, failed = lapack.dpotrf(trial, lower=1, clean=0)
+        if not failed:
+            return factor
+        if not jitter < size < np.inf:
+            raise linalg.LinAlgError("The matrix is not finite: no jitter will do.")
+        jitter = max(10.0 * jitter, 1e-14 * size)
+
+
+def _substitute(factor: np.ndarray, rhs: np.ndarray) -> np.ndarray:
+    return lapack.dpotrs(factor, rhs, lower=1)[0]
+
+
+def _solve(matrix: np.ndarray, rhs: np.ndarray) -> np.ndarray:
+    _, _, x, failed = lapack.dgesv(matrix, rhs)
+    if failed:
+        raise linalg.LinAlgError("The border is singular.")
+    return x
 
 
 def _by_column(solve_one: Solve) -> Solve:

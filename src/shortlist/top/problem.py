@@ -270,6 +270,8 @@ class TopProblem(TopTerms):
         All training rows, both classes.
     positive, ranked, weight, C, loss, threshold
         As in :class:`TopTerms`.
+    reach : Reach or None
+        That of all rows, where it is known.
 
     Attributes
     ----------
@@ -291,9 +293,10 @@ class TopProblem(TopTerms):
         C: float,
         loss: Loss,
         threshold: Threshold,
+        reach: Reach | None = None,
     ) -> None:
         super().__init__(positive, ranked, weight, C, loss, threshold)
-        reach = Reach.of(X)
+        reach = Reach.of(X) if reach is None else reach
         self.centre = reach.centre()
         self.reach = reach.shifted(self.centre)
         self.rows = as_rows(X, self.centre)

@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._losses import Loss
+from .._checks import check_choice, check_number
+from .._losses import LOSSES, Loss
 from ..rows.rounding import UNIT, gamma
 from .sides import (
     Goals,
@@ -58,10 +59,25 @@ class TopRate(Rule):
     C: float
     cut_at_quantile: bool
 
-    def threshold(self, positive_weight: float, negative_weight: float) -> SurrogateQuantile:
+    @classmethod
+    def of(cls, estimator: Any) -> TopRate:
+        """Return what `tau`, `quantile`, `theta` and `cutoff` stand for."""
+        check_number("tau", estimator.tau, above=0.0, below=1.0)
+        check_number("theta", estimator.theta, above=0.0)
+        check_choice("quantile", estimator.quantile, ("negatives", "all"))
+        check_choice("cutoff", estimator.cutoff, ("quantile", "surrogate"))
+        return cls(
+            estimator.quantile == "all",
+            estimator.tau,
+            estimator.theta,
+            LOSSES[estimator.loss],
+            estimator.C,
+            estimator.cutoff == "quantile",
+        )
+
+    def threshold(self, weight: float) -> SurrogateQuantile:
         """Return the surrogate."""
-        total = self._total(positive_weight, negative_weight)
-        return SurrogateQuantile(self.loss, float(self.theta), float(self.tau) * total)
+        return SurrogateQuantile(self.loss, float(self.theta), float(self.tau) * weight)
 
     def cutoffs(
         self, solution: Solution | KernelSolution, scores: RankedScores | None, threshold: Any

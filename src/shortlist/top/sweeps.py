@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,10 +16,7 @@ import numpy as np
 from .._losses import Loss
 from ..rows.operators import Rows
 from ..rows.rounding import Reach
-from .thresholds import Threshold, empirical_cut
-
-_CELLS_PER_ROW = 4
-_LEAST_CELLS = 256
+from .thresholds import Threshold, contenders, empirical_cut
 
 
 @dataclass(frozen=True)
@@ -173,21 +170,30 @@ class ArrayScores:
     values: np.ndarray
     weight: np.ndarray
     rule: Threshold
+    _known: dict[Threshold, float] = field(default_factory=dict, repr=False, compare=False)
+
+    @cached_property
+    def _ends(self) -> tuple[float, float]:
+        return float(self.values.min()), float(self.values.max())
 
     @property
     def largest(self) -> float:
         """Largest absolute score."""
-        return float(np.abs(self.values).max())
+        return max(-self._ends[0], self._ends[1])
 
     def threshold(self, length: float = 1.0) -> float:
         """Return the threshold of the scores times `length`."""
-        return self.rule.value(length * self.values if length != 1.0 else self.values, self.weight)
+        rule = self.rule.scaled(length)
+        if rule not in self._known:
+            self._known[rule] = rule.value(self.values, self.weight)
+        return length * self._known[rule]
 
     def threshold_error(self, t: float, length: float = 1.0) -> float:
         """Bound the rounding error of the threshold `t`."""
         values = length * self.values if length != 1.0 else self.values
+        lowest, highest = (length * end for end in self._ends)
         excess = partial(weighted_excess, values, self.weight)
-        return self.rule.error(t, len(values), float(values.min()), float(values.max()), excess)
+        return self.rule.error(t, len(values), lowest, highest, excess)
 
     def cut(self, mass: float, highest: float) -> float:
         """Return the empirical cut."""
@@ -234,7 +240,7 @@ def highest(scores: np.ndarray, weight: np.ndarray | None, wanted: Wanted) -> np
         # As many as could be needed if all were as light as the lightest.
         lightest = 1.0 if weight is None else float(weight.min())
         most = max(count, int(wanted.weight / lightest) + 2)
-    index = _contenders(scores, most)
+    index = contenders(scores, most)
     if most < len(index):
         index = np.sort(index[np.argpartition(-scores[index], most - 1)[:most]])
     if wanted.weight <= 0.0:
@@ -243,20 +249,3 @@ def highest(scores: np.ndarray, weight: np.ndarray | None, wanted: Wanted) -> np
     weights = np.ones(len(order)) if weight is None else weight[order]
     enough = 1 + int(np.searchsorted(np.cumsum(weights), wanted.weight))
     return order[: max(count, enough)]
-
-
-def _contenders(scores: np.ndarray, count: int) -> np.ndarray:
-    """Return the indices of some rows, in order, with the `count` highest among them.
-
-    Deal the rows into more cells than that. The cell that comes `count`-th by its highest
-    score has that many rows at or above its own: no row below is needed. One look over the
-    scores, and hardly any memory.
-    """
-    n_cells = max(_CELLS_PER_ROW * count, _LEAST_CELLS)
-    n_dealt = len(scores) - len(scores) % n_cells
-    if n_dealt >= 4 * n_cells:
-        tops = np.partition(scores[:n_dealt].reshape(-1, n_cells).max(axis=0), n_cells - count)
-        index = np.flatnonzero(scores >= tops[n_cells - count])
-        if len(index) >= count:
-            return index
-    return np.arange(len(scores))

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 # Scores that differ by this much, relative to the largest, differ by rounding only.
 TIE = 1e-9
+_CELLS_PER_ROW = 4
+_LEAST_CELLS = 256
 
 # Weighted sum of a power of the scores' excess over a level.
 Excess = Callable[[float, int], float]
@@ -42,15 +44,14 @@ class RankedScores(Protocol):
 class Threshold(ABC):
     r"""What problems and solvers ask of a threshold.
 
+    The last questions are those of kernel solvers. A threshold that leaves them unanswered
+    is for linear scores.
+
     Attributes
     ----------
     shift : float
         Constant by which the dual prefers every unit of :math:`\alpha`: a constant of
         :math:`\psi`.
-    price : float
-        Factor of the norm in :math:`\psi`, 0 where there is none.
-    near_weight : float
-        Weight of the rows that usually define it: a start for solvers.
     moment : {"weight", "first", "second"}
         Which moment of the scores above a level tells that the threshold lies above it.
     target : float
@@ -59,19 +60,11 @@ class Threshold(ABC):
 
     @property
     @abstractmethod
-    def moment(self) -> str: ...
-
-    @property
-    @abstractmethod
     def shift(self) -> float: ...
 
     @property
     @abstractmethod
-    def price(self) -> float: ...
-
-    @property
-    @abstractmethod
-    def near_weight(self) -> float: ...
+    def moment(self) -> str: ...
 
     @property
     @abstractmethod
@@ -88,23 +81,6 @@ class Threshold(ABC):
     @abstractmethod
     def penalty(self, beta: np.ndarray, weight: np.ndarray) -> float:
         """Return psi of feasible dual weights."""
-
-    @abstractmethod
-    def level(self, beta: np.ndarray, weight: np.ndarray) -> float:
-        """Smallest m with ``beta <= m * weight`` that the sum of `beta` allows."""
-
-    @abstractmethod
-    def form(self, weight: np.ndarray) -> str:
-        r"""Name the shape of the dual over rows of these weights, for compiled pair steps.
-
-        ``"open"`` (:math:`\psi = 0`), ``"tied"`` (0, with the caps
-        :math:`\beta_j \le \omega_j m`, :math:`m = \sum\beta / k`), ``"norm"`` or
-        ``"priced"`` (the surrogate quantiles).
-        """
-
-    @abstractmethod
-    def restricted(self, share: float) -> Self:
-        """Return the same threshold for a random share of the rows."""
 
     @abstractmethod
     def scaled(self, length: float) -> Self:
@@ -134,9 +110,36 @@ class Threshold(ABC):
         """Tell which scores may have a part in the threshold `t`."""
         return np.ones(len(scores), dtype=bool)
 
-    @abstractmethod
+    def form(self, weight: np.ndarray) -> str:
+        r"""Name the shape of the dual over rows of these weights, for compiled pair steps.
+
+        ``"open"`` (:math:`\psi = 0`), ``"tied"`` (0, with the caps
+        :math:`\beta_j \le \omega_j m`, :math:`m = \sum\beta / k`), ``"norm"`` or
+        ``"priced"`` (the surrogate quantiles); ``"other"``: there are no pair steps for it.
+        """
+        return "other"
+
+    @property
+    def price(self) -> float:
+        """Factor of the norm in psi, 0 where there is none."""
+        return 0.0
+
+    @property
+    def near_weight(self) -> float:
+        """Weight of the rows that usually define it: a start for solvers."""
+        raise NotImplementedError
+
+    def level(self, beta: np.ndarray, weight: np.ndarray) -> float:
+        """Smallest m with ``beta <= m * weight`` that the sum of `beta` allows."""
+        raise NotImplementedError
+
     def lowest_counted(self, scores: np.ndarray, weight: np.ndarray, t: float) -> float:
         """Return a level below which no score has a part in the threshold `t`."""
+        raise NotImplementedError
+
+    def restricted(self, share: float) -> Self:
+        """Return the same threshold for a random share of the rows."""
+        raise NotImplementedError
 
     def shares(self, scores: np.ndarray, weight: np.ndarray, t: float) -> np.ndarray | None:
         """Maximiser p of ``p . s - psi(p)``, None where the scores leave it open."""
@@ -171,9 +174,17 @@ class Rule(ABC):
 
     everything: bool
 
+    @classmethod
     @abstractmethod
-    def threshold(self, positive_weight: float, negative_weight: float) -> Threshold:
-        """Return the threshold, given the weight of either class."""
+    def of(cls, estimator: Any) -> Rule | None:
+        """Check an estimator's parameters of the threshold; return what they stand for.
+
+        None where they ask for another rule.
+        """
+
+    @abstractmethod
+    def threshold(self, weight: float) -> Threshold:
+        """Return the threshold of rows of this weight."""
 
     @abstractmethod
     def cutoffs(
@@ -195,9 +206,6 @@ class Rule(ABC):
     def advice(self, row: int) -> str:
         """Explain a zero model; `row` weighs most among those of the threshold."""
 
-    def _total(self, positive_weight: float, negative_weight: float) -> float:
-        return negative_weight + (positive_weight if self.everything else 0.0)
-
 
 def empirical_cut(
     scores: np.ndarray, weight: np.ndarray, mass: float, highest: float, tie: float | None = None
@@ -207,14 +215,33 @@ def empirical_cut(
     Tied rows stay together: scores that differ by rounding only, or by `tie`. Returns
     `highest` where not even the top row fits.
     """
-    order = np.argsort(-scores, kind="stable")
+    # Whatever they weigh, no more rows than these fit.
+    index = contenders(scores, int(mass / float(weight.min())) + 2)
+    order = index[np.argsort(-scores[index], kind="stable")]
     s, above = scores[order], np.cumsum(weight[order])
     # The tolerance keeps 0.1 * 30 at 3, not at 2 through rounding.
     fits = int(np.searchsorted(above, mass * (1.0 + 1e-12), side="right"))
     if tie is None:
-        tie = TIE * float(np.abs(s).max())
+        tie = TIE * max(float(scores.max()), -float(scores.min()))
     while 0 < fits < len(s) and s[fits - 1] - s[fits] <= tie:
         fits -= 1
     if fits == 0:
         return max(highest, float(s[0]) + tie)
     return 0.5 * float(s[fits - 1] + s[fits])
+
+
+def contenders(scores: np.ndarray, count: int) -> np.ndarray:
+    """Return the indices of some rows, in order, with the `count` highest among them.
+
+    No row that is left out scores as high as one of these `count`. Deal the rows into more
+    cells than that. The cell that comes `count`-th by its highest score has that many rows at
+    or above its own: no row below is needed. One look over the scores, and hardly any memory.
+    """
+    n_cells = max(_CELLS_PER_ROW * count, _LEAST_CELLS)
+    n_dealt = len(scores) - len(scores) % n_cells
+    if n_dealt >= 4 * n_cells:
+        tops = np.partition(scores[:n_dealt].reshape(-1, n_cells).max(axis=0), n_cells - count)
+        index = np.flatnonzero(scores >= tops[n_cells - count])
+        if len(index) >= count:
+            return index
+    return np.arange(len(scores))

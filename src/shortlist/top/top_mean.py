@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from .._checks import top_count
+from .._checks import check_choice, top_count
 from ..rows.rounding import gamma
 from .sides import (
     Goals,
@@ -32,7 +32,7 @@ from .sides import (
     rest_of,
     shift_of,
 )
-from .thresholds import Cutoffs, Excess, RankedScores, Rule, Threshold
+from .thresholds import Cutoffs, Excess, RankedScores, Rule, Threshold, contenders
 
 if TYPE_CHECKING:
     from .kernel_problem import KernelSolution
@@ -50,11 +50,16 @@ class HighestRows(Rule):
 
     k: int | float
 
-    def threshold(self, positive_weight: float, negative_weight: float) -> TopMean:
+    @classmethod
+    def of(cls, estimator: Any) -> HighestRows:
+        """Return what `k` and `rows` stand for."""
+        check_choice("rows", estimator.rows, ("negatives", "all"))
+        return cls(estimator.rows == "all", estimator.k)
+
+    def threshold(self, weight: float) -> TopMean:
         """Return the mean of the highest."""
         what = "rows" if self.everything else "negatives"
-        total = self._total(positive_weight, negative_weight)
-        return TopMean(top_count(self.k, np.array([total]), what))
+        return TopMean(top_count(self.k, np.array([weight]), what))
 
     def cutoffs(
         self, solution: Solution | KernelSolution, scores: RankedScores | None, threshold: Any
@@ -88,7 +93,6 @@ class TopMean(Threshold):
 
     k: float
     shift: ClassVar[float] = 0.0
-    price: ClassVar[float] = 0.0
     moment: ClassVar[str] = "weight"
 
     @property
@@ -141,12 +145,16 @@ class TopMean(Threshold):
         return None if self.k <= min(1.0, float(weight.min())) else weight / self.k
 
     def value(self, scores: np.ndarray, weight: np.ndarray) -> float:
-        if self.caps(weight) is None:
+        lightest, heaviest = float(weight.min()), float(weight.max())
+        if self.k <= min(1.0, lightest):
             return float(scores.max())
-        if np.ptp(weight) == 0.0 and (count := self.k / weight[0]) == int(count):
-            count = int(count)
-            return float(np.partition(scores, len(scores) - count)[-count:].mean())
-        order = np.argsort(-scores, kind="stable")
+        rows = self.k / lightest
+        count = min(int(rows), len(scores))
+        if lightest == heaviest and rows == int(rows):
+            top = scores[contenders(scores, count)]
+            return float(np.partition(top, len(top) - count)[len(top) - count :].mean())
+        index = contenders(scores, count + 2)
+        order = index[np.argsort(-scores[index], kind="stable")]
         share = np.clip(self.k - (np.cumsum(weight[order]) - weight[order]), 0.0, weight[order])
         return float(share @ scores[order]) / float(share.sum())
 

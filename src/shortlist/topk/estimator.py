@@ -270,12 +270,12 @@ class TopKSVC(ClassifierMixin, BaseEstimator):
                     f"kernel='precomputed' needs a square kernel matrix, got X of shape "
                     f"({data.n_passed}, {self.n_features_in_}): pass kernel(X_train, X_train)."
                 )
-            self._kernel = None
+            self._kernel_ = None
             whole = len(data.rows) == data.n_passed and (np.diff(data.rows) == 1).all()
             rows = data.X if whole else data.X[:, data.rows]
             matrix = KernelMatrix(rows.toarray() if sparse.issparse(rows) else rows, None)
         else:
-            self._kernel = kernel_function(
+            self._kernel_ = kernel_function(
                 self.kernel,
                 data.X,
                 gamma=self.gamma,
@@ -283,7 +283,7 @@ class TopKSVC(ClassifierMixin, BaseEstimator):
                 coef0=self.coef0,
                 weight=data.weight,
             )
-            matrix = KernelMatrix(data.X.astype(np.float64, copy=False), self._kernel)
+            matrix = KernelMatrix(data.X.astype(np.float64, copy=False), self._kernel_)
         return KernelScores(matrix, bias, n_classes, float(self.cache_size))
 
     def _store_linear(self, W: np.ndarray) -> None:
@@ -300,7 +300,7 @@ class TopKSVC(ClassifierMixin, BaseEstimator):
             coef = (coef[[1]] - coef[[0]]).tocsr()
         self.dual_coef_ = coef
         self.support_ = data.rows[used]
-        if self._kernel is None:
+        if self._kernel_ is None:
             self.support_vectors_ = np.empty((0, 0))
         else:
             self.support_vectors_ = data.X[used].astype(np.float64, copy=False)
@@ -336,11 +336,11 @@ class TopKSVC(ClassifierMixin, BaseEstimator):
         step = max(_ENTRIES // max(n_support, 1), 1)
         for first in range(0, X.shape[0] if n_support else 0, step):
             rows = X[first : first + step]
-            if self._kernel is None:
+            if self._kernel_ is None:
                 entries = rows[:, self.support_]
                 entries = entries.toarray() if sparse.issparse(entries) else entries
             else:
-                entries = self._kernel(rows.astype(np.float64, copy=False), self.support_vectors_)
+                entries = self._kernel_(rows.astype(np.float64, copy=False), self.support_vectors_)
             scores[first : first + step] += (self.dual_coef_ @ entries.T).T
         return scores
 

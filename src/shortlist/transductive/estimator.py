@@ -199,7 +199,7 @@ class TransductiveTopK(ClassifierMixin, BaseEstimator):
         self.classes_ = data.classes
         self.coef_ = solution.w[None, :]
         self.intercept_ = np.array([solution.intercept])
-        self._centre, self._centred_intercept = problem.centre, solution.b
+        self._centre_, self._centred_intercept_ = problem.centre, solution.b
         self.objective_ = certificate.primal
         self.certificate_: Certificate = certificate
         self.n_iter_ = n_iter
@@ -253,7 +253,7 @@ class TransductiveTopK(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=ROW_DTYPES, reset=False)
-        return as_rows(X, self._centre).scores(self.coef_[0]) + self._centred_intercept
+        return as_rows(X, self._centre_).scores(self.coef_[0]) + self._centred_intercept_
 
     def predict(self, X: Any) -> np.ndarray:
         """Label of every row by the learned hyperplane.

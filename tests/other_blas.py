@@ -32,6 +32,15 @@ static const char *libraries[] = {%(libraries)s};
 enum { COUNT = %(count)d, LIBRARIES = sizeof(libraries) / sizeof(*libraries) };
 __attribute__((visibility("hidden"))) void *forwarded[COUNT];
 static void missing(void) { fputs("a routine is missing\\n", stderr); abort(); }
+// threadpoolctl knows the library by its name and asks it these.
+#define OPENBLAS(suffix) \\
+  int scipy_openblas_get_num_threads##suffix(void) { return 1; } \\
+  void scipy_openblas_set_num_threads##suffix(int n) { (void)n; } \\
+  int scipy_openblas_get_parallel##suffix(void) { return 0; } \\
+  const char *scipy_openblas_get_config##suffix(void) { return "OpenBLAS 0.0.0 forwarded"; } \\
+  const char *scipy_openblas_get_corename##suffix(void) { return "forwarded"; }
+OPENBLAS()
+OPENBLAS(64_)
 __attribute__((constructor)) static void look_up(void) {
   for (int l = 0; l < LIBRARIES; ++l) {
     void *handle = dlopen(libraries[l], RTLD_NOW | RTLD_LOCAL);
@@ -52,7 +61,7 @@ def asked(folder: Path) -> list[str]:
         listed = subprocess.run(
             ["nm", "-D", "--undefined-only", module], capture_output=True, text=True, check=True
         ).stdout
-        found |= set(re.findall(r"\bU (scipy_\w+)", listed))
+        found |= set(re.findall(r"\bU (scipy_(?!openblas)\w+)", listed))
     return sorted(found)
 
 

@@ -14,6 +14,7 @@ model. ``lost``: mean share of misses. ``!``: above its target by two standard e
 from __future__ import annotations
 
 import argparse
+import re
 import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -182,7 +183,7 @@ def rules(splits: int, model: Callable[[], Any] = linear) -> list[str]:
     return [*lines, "", *longer(power)]
 
 
-def whole(splits: int) -> list[str]:
+def whole(splits: int, only: str = "") -> list[str]:
     """`pick` itself, after a race of three families, and the same `pick` on half of the rows."""
     lines = [
         "| set | target | lists | pick: lost, rows | half held out: lost, rows |",
@@ -192,7 +193,7 @@ def whole(splits: int) -> list[str]:
     targets = (0.7, 0.9)
     power: dict[float, list[tuple[np.ndarray, np.ndarray]]] = {t: [] for t in targets}
     for name, deal, n, m in cases():
-        if name not in WHOLE:
+        if name not in WHOLE or not re.search(only, name):
             continue
         lost = {(who, t): [] for who in (0, 1) for t in targets}
         size = {key: [] for key in lost}
@@ -298,6 +299,7 @@ def main() -> None:
     parser.add_argument("--splits", type=int, help="splits of every set for the rules")
     parser.add_argument("--forest", type=int, help="the same, with extra trees")
     parser.add_argument("--whole", type=int, help="splits of six sets for pick itself")
+    parser.add_argument("--only", default="", help="sets for pick itself, a regular expression")
     parser.add_argument("--page", action="store_true", help="write the tables to the page")
     parser.add_argument("--draw", action="store_true", help="draw the picture of the page")
     args = parser.parse_args()
@@ -306,7 +308,7 @@ def main() -> None:
         for heading, splits, run in (
             ("rules", args.splits, rules),
             ("forest", args.forest, partial(rules, model=forest)),
-            ("pick", args.whole, whole),
+            ("pick", args.whole, partial(whole, only=args.only)),
         ):
             if splits:
                 lines = run(splits)

@@ -39,14 +39,15 @@ DEFAULTS = {
 
 
 def public():
-    """Every public function and estimator, by name."""
+    """Every function and estimator that a module offers, by name."""
     for module in pkgutil.walk_packages(shortlist.__path__, "shortlist."):
         if any(part.startswith("_") for part in module.name.split(".")):
             continue
-        for name, thing in vars(importlib.import_module(module.name)).items():
-            here = getattr(thing, "__module__", None) == module.name and not name.startswith("_")
+        offering = importlib.import_module(module.name)
+        for name in getattr(offering, "__all__", ()):
+            thing = getattr(offering, name)
             estimator = inspect.isclass(thing) and issubclass(thing, BaseEstimator)
-            if here and (inspect.isfunction(thing) or estimator):
+            if inspect.isfunction(thing) or estimator:
                 yield f"{module.name}.{name}", inspect.signature(thing).parameters
 
 

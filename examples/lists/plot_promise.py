@@ -47,7 +47,7 @@ for place, (name, shares) in enumerate(
     jitter = rng.uniform(-0.18, 0.18, len(shares))
     ax.scatter(100 * shares, place + jitter, s=18, marker="os"[place])
     kept = np.mean(shares <= 0.05)
-    ax.text(11.2, place, f"kept in {kept:.0%}", va="center", ha="right")
+    ax.text(11.2, place, f"kept in {100 * kept:.0f} %", va="center", ha="right")
     ax.text(0.1, place + 0.3, name)
 ax.axvline(5, color="k", ls="--")
 ax.set(yticks=[], xlim=(0, 11.5), ylim=(-0.4, 1.6), xlabel="% of the negatives flagged")

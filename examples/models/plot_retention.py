@@ -75,7 +75,7 @@ for ax, (name, scores) in zip(
     for which, letter in enumerate("AB"):
         rows = laboratory[test] == which
         ax.scatter(scores[rows], boils[test][rows], edgecolors="k", label=f"laboratory {letter}")
-    ax.set(xlabel="score", title=f"{name}: {share:.0%} of the pairs in order")
+    ax.set(xlabel="score", title=f"{name}: {100 * share:.0f} % of the pairs in order")
 panels[0].set_ylabel("boiling point, °C")
 panels[0].legend(loc="lower right")
 figure.tight_layout()

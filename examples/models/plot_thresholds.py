@@ -45,7 +45,7 @@ for ax, (name, model) in zip(panels, models.items(), strict=True):
     top = np.argsort(-model.decision_function(negatives))[: 1 if "highest n" in name else 5]
     ax.scatter(*negatives[top].T, s=90, facecolors="none", edgecolors="tab:red")
     caught = np.mean(model.predict(X[y == 1]) == 1)
-    ax.set(title=name, xlabel=f"sepal length\n{caught:.0%} of the positives above")
+    ax.set(title=name, xlabel=f"sepal length\n{100 * caught:.0f} % of the positives above")
 panels[0].set_ylabel("petal length")
 panels[0].legend(loc="lower right")
 figure.tight_layout()

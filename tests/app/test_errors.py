@@ -116,7 +116,7 @@ def test_a_model_with_other_parts_is_refused(files, invoke):
 
     from shortlist import TopKSVC
 
-    skops.io.dump({"format": 1, "pipeline": TopKSVC()}, "evil.skops")
+    skops.io.dump({"format": 2, "pipeline": TopKSVC()}, "evil.skops")
     result = invoke("score", "candidates.csv", "--model", "evil.skops")
     fails(files, result, 1, "shortlist.topk.estimator.TopKSVC", "refused", "nothing in it was run")
 

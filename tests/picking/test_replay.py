@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from shortlist.picking.replay import Records, cells_of, replay
+from shortlist.picking.replay import Records, Replays, cells_of, replay
 from shortlist.picking.selection import Limit, Rule, select
 
 
@@ -75,3 +75,12 @@ def test_one_row_may_carry_the_sum():
     records = Records(gain, gain, np.ones(100), np.ones(100), Rule(10))
     assert replay(records, None, 300, seed=0, replays=50).one_row_carries_it is False
     assert replay(records, None, 60, seed=0, replays=50).outcome.min() < 1000
+
+
+def test_the_interval_of_lists_that_hardly_ever_bring_anything_is_one():
+    """Their mean lies above nearly all of them."""
+    hits = np.zeros(400)
+    hits[:4] = 1.0
+    replays = Replays(hits, hits, np.full(400, 30.0), hits)
+    mean, low, high = replays.interval(hits, 0.9, 40.0)
+    assert low <= mean <= high

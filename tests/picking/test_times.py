@@ -7,7 +7,9 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
 
+from shortlist import pick
 from shortlist.picking.times import as_delay, as_times, time_splits
 
 
@@ -71,3 +73,20 @@ def test_a_time_that_does_not_parse_is_named():
         as_times(["2024-01-01", "soon"])
     with pytest.raises(ValueError, match="no time in row 1"):
         as_times([1.0, np.nan])
+
+
+def test_no_hit_in_the_windows_does_not_promise_that_there_is_none():
+    """Hits that no window could have foreseen leave an interval above zero."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2))
+    # The only hits look like nothing in particular, and their windows' lists miss them.
+    y = np.zeros(400, dtype=bool)
+    y[[3, 60, 90, 130, 160, 200]] = True
+    hours = np.arange(450.0)
+    found = pick(
+        X, y, rng.normal(size=(50, 2)), 5, time=(hours[:400], hours[400:]),
+        models={"logistic regression": LogisticRegression()},
+    )  # fmt: skip
+    expected = found.expected_hits
+    assert expected.low <= expected.value <= expected.high
+    assert expected.high >= 1.0

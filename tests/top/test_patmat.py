@@ -11,7 +11,7 @@ from oracles.patmat import quantile_by_bisection
 from shortlist import CollapsedWarning, PatMat
 from shortlist._losses import LOSSES
 from shortlist.top.surrogate_quantile import SurrogateQuantile
-from shortlist.top.thresholds import empirical_cut
+from shortlist.top.sweeps import empirical_cut
 
 
 @checks(

@@ -9,7 +9,7 @@ from shortlist._losses import HINGE, SQUARED_HINGE
 from shortlist.top.stream import parts as score_parts
 from shortlist.top.stream.parts import Extremes, Part, PartScores
 from shortlist.top.surrogate_quantile import SurrogateQuantile
-from shortlist.top.thresholds import empirical_cut
+from shortlist.top.sweeps import empirical_cut
 from shortlist.top.top_mean import TopMean
 
 

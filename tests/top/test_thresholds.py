@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from oracles.top import top_mean
-from shortlist.top.thresholds import empirical_cut
+from shortlist.top.sweeps import empirical_cut
 from shortlist.top.top_mean import TopMean
 
 

@@ -69,9 +69,9 @@ def test_every_product_is_mu(name, loss, mu):
     sweep = problem.sweep(w, Wanted(40))
     point = InteriorPoint(problem, w, sweep.positive_scores, sweep.ranked_rows())
     point.centre(mu)
-    for pair in point.pairs.values():
-        assert (pair.a > 0.0).all()
-        np.testing.assert_allclose(pair.a * pair.b, mu * pair.weight, rtol=1e-9)
+    for product in point.products.values():
+        assert (product.a > 0.0).all()
+        np.testing.assert_allclose(product.a * product.b, mu * product.weight, rtol=1e-9)
     if isinstance(problem.threshold, TopMean):
         np.testing.assert_allclose(point.beta.sum(), point._total, rtol=1e-9)
 

@@ -141,7 +141,7 @@ def learn(
     extra = request.columns(old.columns)
     if request.exclude is not None:
         extra = list(dict.fromkeys([*extra, *request.ids]))
-    pool = _Pool(table, columns, copies, extra, keep_known=request.keep_known)
+    pool = _FileCandidates(table, columns, copies, extra, keep_known=request.keep_known)
     notes += pool.notes(old.name)
     pool.check_budget(request.budget)
     clock.done("reading")
@@ -248,7 +248,7 @@ def _repeated(marks: np.ndarray, y: np.ndarray, identified: bool) -> np.ndarray:
     return repeated
 
 
-class _Pool:
+class _FileCandidates:
     """The candidates, read once to find those that are in the history."""
 
     def __init__(
@@ -330,7 +330,7 @@ def _choose(
     typed: pd.DataFrame,
     y: np.ndarray,
     terms: dict[str, Any],
-    pool: _Pool,
+    pool: _FileCandidates,
     request: Request,
 ) -> None:
     """Compare models and choose the rows."""

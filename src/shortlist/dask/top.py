@@ -41,11 +41,11 @@ class _PartitionedFit(LazyClassifier, TopClassifier):
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
-        rule = self._check_parameters(in_blocks=True)
+        recipe = self._check_parameters(in_blocks=True)
         with lost_cluster():
             check_features(self, X, reset=True)
-            data = read_partitions(self, X, y, sample_weight, rule.everything)
-            self._fit_blocks(rule, data)
+            data = read_partitions(self, X, y, sample_weight, recipe.everything)
+            self._fit_blocks(recipe, data)
         return self
 
 

@@ -91,7 +91,8 @@ class _Path:
         # model is not the one of alpha yet is a residual that vanishes with the others.
         self._alpha = _START * self._c
         self._s, self._t = np.ones(len(self._c)), np.full(len(self._c), 2.0)
-        self._put(np.zeros(space.n_rows))
+        self._u = self._f = np.zeros(space.n_rows)
+        self._margin = self._pairs.differences(self._f)
 
     def _put(self, u: np.ndarray) -> None:
         self._u = u

@@ -23,7 +23,6 @@ from ..certificate import Certificate
 from .clusters import NAME as CLUSTER
 from .combining import Combination, combine
 from .comparison import COMBINATION, forecast_budgets
-from .deciding import check_scoring
 from .drift import drawn_rows, find_drift, weighted_outlook, weighted_rows
 from .goals import GOALS, Goal
 from .guarantee import check_shift, check_wish, refuse_beside, reserve
@@ -35,6 +34,7 @@ from .outlook import Evidence, Outlook
 from .plan import make_plan
 from .race import Progress, Race, fit_features, fit_model, run_race
 from .result import Shortlist, at_budget
+from .scoring import check_scoring
 from .subject import subject_of
 
 __all__ = ["Shortlist", "pick"]

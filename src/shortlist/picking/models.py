@@ -191,13 +191,12 @@ def _hist_boosting(task: Task) -> Iterator[Setting]:
         )
 
 
-def _light_boosting(task: Task) -> Iterator[Setting]:
-    from lightgbm import LGBMClassifier
-
+def light(kind: Callable[..., Any], task: Task) -> Iterator[Setting]:
+    """Yield settings of LightGBM, for labels or for numbers."""
     for leaves, trees, rate in task.some(BOOSTED):
         yield (
             f"leaves={leaves}, trees={trees}",
-            LGBMClassifier(
+            kind(
                 num_leaves=leaves,
                 n_estimators=trees,
                 learning_rate=rate,
@@ -209,6 +208,12 @@ def _light_boosting(task: Task) -> Iterator[Setting]:
                 random_state=task.seed,
             ),
         )
+
+
+def _light_boosting(task: Task) -> Iterator[Setting]:
+    from lightgbm import LGBMClassifier
+
+    yield from light(LGBMClassifier, task)
 
 
 def _pat_mat(task: Task) -> Iterator[Setting]:

@@ -11,6 +11,7 @@ from .._written import amount, percent
 from .combining import HeldOut
 from .comparison import ExpectedHits
 from .goals import GOALS
+from .noise import hit_interval
 from .outlook import CONFIDENCE
 from .replay import Records, Replays, cells_of, replay
 from .selection import select
@@ -132,6 +133,11 @@ class Plan:
             found = [window.hits / window.size for window in windows]
             wider = stretch(replays.hits, found, recent)
             hits = _whole(replays.interval(replays.hits, CONFIDENCE, wider), k)
+            if hits.value < 1.0:
+                # No hit in the past is no proof that there is none: half a hit is added.
+                places = k * float(self.recent.sum()) / max(1, len(coming.value))
+                most = hit_interval(k, hits.value / k, np.inf, places, 0.0, CONFIDENCE)[1]
+                hits = replace(hits, high=max(hits.high, most))
             if not terms.valued:
                 expected = replace(expected, low=hits.low, high=hits.high)
         return {
@@ -240,10 +246,21 @@ def make_plan(
     recent = np.ones(len(z), dtype=bool)
     if latest is not None:
         recent = fold >= held_out.first - latest
-    curve = GOALS[terms.goal].calibrate(z[recent], outcome[recent], weight[recent])
+    seen = float(weight[recent] @ outcome[recent] / weight[recent].sum())
+
+    def curve_of(some: np.ndarray) -> Any:
+        made = GOALS[terms.goal].calibrate(z[some], outcome[some], weight[some])
+        return made if terms.base_rate is None else made.at_base_rate(terms.base_rate, seen)
+
+    curve = curve_of(recent)
+    probability = np.array(curve(z))
+    if terms.valued:
+        # Values let the curve decide the order: one that has seen a row's outcome would flatter.
+        for number in np.unique(fold):
+            others = recent & (fold != number)
+            if len(np.unique(outcome[others])) > 1:
+                probability[fold == number] = curve_of(others)(z[fold == number])
     if terms.base_rate is not None:
-        seen = float(weight[recent] @ outcome[recent] / weight[recent].sum())
-        curve = curve.at_base_rate(terms.base_rate, seen)
         rate = terms.base_rate
         weight = weight * np.where(outcome > 0.0, rate / seen, (1 - rate) / (1 - seen))
     rows = held_out.row[used]
@@ -254,7 +271,6 @@ def make_plan(
             # The same entity in another window is another chance to find it.
             side = replace(side, entity=side.entity * (int(fold.max()) + 1) + fold)
         kept = min(1.0, _rows_each(terms.candidates.entity) / _rows_each(side.entity))
-    probability = curve(z)
     records = Records(
         side.gain(probability),
         outcome * side.value - side.cost,

@@ -28,6 +28,7 @@ from .models import (
     bits_or_counts,
     few_rows,
     forest,
+    light,
     with_lightgbm,
     without_lightgbm,
 )
@@ -82,21 +83,7 @@ def _hist_boosting(task: Task) -> Iterator[Setting]:
 def _light_boosting(task: Task) -> Iterator[Setting]:
     from lightgbm import LGBMRegressor
 
-    for leaves, trees, rate in BOOSTED[:1] if task.quick else BOOSTED:
-        yield (
-            f"leaves={leaves}, trees={trees}",
-            LGBMRegressor(
-                num_leaves=leaves,
-                n_estimators=trees,
-                learning_rate=rate,
-                colsample_bytree=0.5,
-                subsample=0.8,
-                subsample_freq=1,
-                n_jobs=1,
-                verbose=-1,
-                random_state=task.seed,
-            ),
-        )
+    yield from light(LGBMRegressor, task)
 
 
 def _rank_svm_sets(task: Task) -> Iterator[Setting]:

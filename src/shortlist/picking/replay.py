@@ -82,7 +82,9 @@ class Replays:
         tail = 50.0 * (1.0 - confidence)
         mean = float(values.mean())
         low, high = np.percentile(values, [tail, 100.0 - tail])
-        return mean, mean - stretch * (mean - float(low)), mean + stretch * (float(high) - mean)
+        # Where next to no list brings anything, their mean may lie beyond the ends.
+        low, high = min(float(low), mean), max(float(high), mean)
+        return mean, mean - stretch * (mean - low), mean + stretch * (high - mean)
 
     def gains(self, per_row: bool) -> np.ndarray:
         """Return what each list brought: the sum, or the mean of its rows."""

@@ -26,7 +26,7 @@ from .problem import Solution, TopProblem
 from .stream.blocks import Blocks
 from .stream.first_pass import BlockData, read_blocks
 from .sweeps import Start
-from .thresholds import Rule
+from .thresholds import Recipe
 
 # Solvers that work on kernel entries even where the kernel is linear.
 _KERNEL_SOLVERS = ("smo", "coordinate")
@@ -36,10 +36,10 @@ _NARROW_TOL = 1e-5
 
 
 class TopClassifier(ClassifierMixin, BaseEstimator):
-    """Base of the estimators: a subclass says which rules make its threshold."""
+    """Base of the estimators: a subclass says which recipes make its threshold."""
 
     # The first that the parameters ask for is taken.
-    _rules: ClassVar[tuple[type[Rule], ...]]
+    _recipes: ClassVar[tuple[type[Recipe], ...]]
     _previous: dict[str, Any]  # what was learned before, while a fit runs
 
     def __init__(
@@ -110,17 +110,17 @@ class TopClassifier(ClassifierMixin, BaseEstimator):
                     "y and sample_weight must be left out where X is Blocks: give them to "
                     "Blocks(source, y, sample_weight)."
                 )
-            rule = self._check_parameters(in_blocks=True)
-            self._fit_blocks(rule, read_blocks(self, X, rule.everything))
+            recipe = self._check_parameters(in_blocks=True)
+            self._fit_blocks(recipe, read_blocks(self, X, recipe.everything))
             return
-        rule = self._check_parameters()
+        recipe = self._check_parameters()
         data = validate_binary(self, X, y, sample_weight, reach=self._linear())
         if not self._linear() and not self._precomputed():
             data = merged(data)
         ranked = data.negative
-        if rule.everything:
+        if recipe.everything:
             ranked = np.concatenate([data.positive, data.negative])
-        threshold = rule.threshold(float(data.weight[ranked].sum()))
+        threshold = recipe.threshold(float(data.weight[ranked].sum()))
         terms = (data.positive, ranked, data.weight, float(self.C), LOSSES[self.loss], threshold)
         if self._linear():
             problem: Any = TopProblem(data.X, *terms, reach=data.reach)
@@ -128,9 +128,9 @@ class TopClassifier(ClassifierMixin, BaseEstimator):
         else:
             problem = self._kernel_problem(data, terms)
         solved = solve(self, problem)
-        self._keep(rule, data.classes, problem, *solved, data.X)
+        self._keep(recipe, data.classes, problem, *solved, data.X)
 
-    def _check_parameters(self, in_blocks: bool = False) -> Rule:
+    def _check_parameters(self, in_blocks: bool = False) -> Recipe:
         check_number("C", self.C, above=0.0)
         check_choice("loss", self.loss, LOSSES)
         check_number("cache_size", self.cache_size, above=0.0)
@@ -139,18 +139,18 @@ class TopClassifier(ClassifierMixin, BaseEstimator):
                 f"kernel={self.kernel!r}, solver={self.solver!r} needs all rows in memory: rows "
                 "in blocks take kernel='linear' and solver='auto'."
             )
-        return next(rule for kind in self._rules if (rule := kind.of(self)) is not None)
+        return next(recipe for kind in self._recipes if (recipe := kind.of(self)) is not None)
 
-    def _fit_blocks(self, rule: Rule, data: BlockData) -> None:
-        threshold = rule.threshold(data.summary.ranked_weight)
+    def _fit_blocks(self, recipe: Recipe, data: BlockData) -> None:
+        threshold = recipe.threshold(data.summary.ranked_weight)
         problem = data.problem(float(self.C), LOSSES[self.loss], threshold)
         problem.start = self._last_solution()
         solved = solve(self, problem)
-        self._keep(rule, data.classes, problem, *solved)
+        self._keep(recipe, data.classes, problem, *solved)
 
     def _keep(
         self,
-        rule: Rule,
+        recipe: Recipe,
         classes: np.ndarray,
         problem: Any,
         solution: Solution | KernelSolution,
@@ -164,7 +164,7 @@ class TopClassifier(ClassifierMixin, BaseEstimator):
             self._keep_linear(solution, problem.centre)
         else:
             self._keep_kernel(solution, problem, X)
-        cutoffs = rule.cutoffs(solution, solution.ranked_scores(problem), problem.threshold)
+        cutoffs = recipe.cutoffs(solution, solution.ranked_scores(problem), problem.threshold)
         self._offset_ = cutoffs.offset
         for name, value in cutoffs.attributes.items():
             setattr(self, name, value + self._origin)
@@ -175,7 +175,7 @@ class TopClassifier(ClassifierMixin, BaseEstimator):
         if certificate.status == "converged" and not self._nonzero(solution):
             warnings.warn(
                 f"{type(self).__name__} collapsed: the zero model is optimal within tol. "
-                + rule.advice(solution.top_ranked),
+                + recipe.advice(solution.top_ranked),
                 CollapsedWarning,
                 stacklevel=outside(),
             )

@@ -163,7 +163,7 @@ class TopPush(TopClassifier):
     True
     """
 
-    _rules = (SoftHighest, HighestRows)
+    _recipes = (SoftHighest, HighestRows)
 
     def __init__(
         self,
@@ -352,7 +352,7 @@ class PatMat(TopClassifier):
     True
     """
 
-    _rules = (TopRate,)
+    _recipes = (TopRate,)
 
     def __init__(
         self,

@@ -39,9 +39,9 @@ from ..rows.operators import Rows
 from .problem import NO_BOUND, Bound, dual_bound
 from .sides import (
     Goals,
-    Pairs,
     PositiveEquations,
     PositiveSide,
+    Products,
     RankedEquations,
     SideStep,
     Steps,
@@ -79,13 +79,13 @@ class _Linear:
 
 @dataclass(frozen=True)
 class _Step:
-    """Changes of the model, of both sides' scores, of the threshold and of all pairs."""
+    """Changes of the model, of both sides' scores, of the threshold and of all products."""
 
     dw: np.ndarray
     ds_positive: np.ndarray
     ds_ranked: np.ndarray
     side: SideStep
-    pairs: Steps
+    products: Steps
 
 
 class InteriorPoint:
@@ -128,9 +128,9 @@ class InteriorPoint:
         return self.problem.threshold.value(self.ranked.scores, self.ranked.weight)
 
     @property
-    def pairs(self) -> Pairs:
+    def products(self) -> Products:
         """All products that go to zero."""
-        return {**self.positive.pairs, **self.ranked.pairs}
+        return {**self.positive.products, **self.ranked.products}
 
     @property
     def working(self) -> np.ndarray:
@@ -153,8 +153,8 @@ class InteriorPoint:
         return self.ranked.beta
 
     def _mu(self) -> float:
-        pairs = self.pairs
-        return sum(pair.product() for pair in pairs.values()) / len(pairs)
+        products = self.products
+        return sum(product.total() for product in products.values()) / len(products)
 
     def settle(self, last: Start) -> Bound:
         """Start anew from the model, which is taken to be good; return its dual value.
@@ -173,7 +173,7 @@ class InteriorPoint:
             if dual.lower < best.lower:
                 break
             best = dual
-        share = self.ranked.settled_share / len(self.pairs)
+        share = self.ranked.settled_share / len(self.products)
         self.centre(max(share * (primal - best.value), 1e-12 * primal))
         return best
 
@@ -226,18 +226,18 @@ class InteriorPoint:
 
     def step(self) -> float:
         """Take one predictor-corrector step; return its length."""
-        pairs, mu = self.pairs, self._mu()
+        products, mu = self.products, self._mu()
         linear = self._linearise()
-        step = self._direction(linear, goals(pairs, 0.0))
-        length = min(1.0, _longest(pairs, step.pairs))
+        step = self._direction(linear, goals(products, 0.0))
+        length = min(1.0, _longest(products, step.products))
         predicted = sum(
-            pair.product_after(step.pairs[name], length) for name, pair in pairs.items()
+            product.total_after(step.products[name], length) for name, product in products.items()
         )
-        centring = min(max((predicted / len(pairs) / mu) ** 3, 1e-8), 1.0)
+        centring = min(max((predicted / len(products) / mu) ** 3, 1e-8), 1.0)
         second_order = 1.0 if length >= 0.1 else length * length
-        goal = goals(pairs, centring * mu, step.pairs, second_order)
+        goal = goals(products, centring * mu, step.products, second_order)
         step = self._direction(linear, goal)
-        length = min(1.0, _SHORTEN * _longest(pairs, step.pairs))
+        length = min(1.0, _SHORTEN * _longest(products, step.products))
         self._move(step, length)
         return length
 
@@ -276,13 +276,14 @@ class InteriorPoint:
         ds_positive, ds_ranked = positive.rows.scores(dw), ranked.rows.scores(dw)
         side = ranked.step(linear.ranked, rest, border, ds_ranked, goal)
         steps = positive.step(linear.positive, goal, e, side.dt, ds_positive)
-        return _Step(dw, ds_positive, ds_ranked, side, {**steps, **side.pairs})
+        return _Step(dw, ds_positive, ds_ranked, side, {**steps, **side.products})
 
     def _move(self, step: _Step, length: float) -> None:
         self._sums = None
         for side in (self.positive, self.ranked):
-            side.pairs = {
-                name: pair.moved(step.pairs[name], length) for name, pair in side.pairs.items()
+            side.products = {
+                name: product.moved(step.products[name], length)
+                for name, product in side.products.items()
             }
         self.w = self.w + length * step.dw
         self._t += length * step.side.dt
@@ -295,8 +296,8 @@ class InteriorPoint:
             self._total += length * step.side.d_total
 
 
-def _longest(pairs: Pairs, steps: Steps) -> float:
-    return min(pair.length(steps[name]) for name, pair in pairs.items())
+def _longest(products: Products, steps: Steps) -> float:
+    return min(product.length(steps[name]) for name, product in products.items())
 
 
 class NewtonSystem:

@@ -1,6 +1,6 @@
 r"""Both sides of the interior point: the rows with a loss and those of the threshold.
 
-Every constraint of a row has a slack and a multiplier, a *pair* whose product goes to zero.
+Every constraint of a row has a slack and a multiplier, whose *product* goes to zero.
 On the central path every product has a known value :math:`\mu`; for a fixed model the
 multiplier of one row is then the root of a quadratic (:func:`bent`, :func:`boxed`).
 
@@ -33,15 +33,15 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class PairStep:
-    """Changes of both sides of a pair."""
+class ProductStep:
+    """Changes of both factors of a product."""
 
     da: np.ndarray
     db: np.ndarray
 
 
 @dataclass(frozen=True)
-class Pair:
+class Product:
     """Two positive vectors whose product goes to zero.
 
     Attributes
@@ -59,46 +59,48 @@ class Pair:
     weight: np.ndarray
     reach: float = 1.0
 
-    def length(self, step: PairStep) -> float:
-        """Longest step that keeps both sides non-negative."""
+    def length(self, step: ProductStep) -> float:
+        """Longest step that keeps both factors non-negative."""
         fall = float((step.da / self.a).min()) / self.reach
         worst = min(fall, float((step.db / self.b).min()))
         return np.inf if worst >= 0.0 else -1.0 / worst
 
-    def product(self) -> float:
+    def total(self) -> float:
         """Sum of the products."""
         return float(self.a @ self.b)
 
-    def product_after(self, step: PairStep, length: float) -> float:
+    def total_after(self, step: ProductStep, length: float) -> float:
         """Sum of the products after a step."""
         return float((self.a + length * step.da) @ (self.b + length * step.db))
 
-    def moved(self, step: PairStep, length: float) -> Pair:
-        """Return the pair after a step."""
+    def moved(self, step: ProductStep, length: float) -> Product:
+        """Return the factors after a step."""
         a, b = self.a + length * step.da, self.b + length * step.db
-        return Pair(a, b, self.weight, self.reach)
+        return Product(a, b, self.weight, self.reach)
 
-    def centred(self, a: np.ndarray, mu: float) -> Pair:
+    def centred(self, a: np.ndarray, mu: float) -> Product:
         """Return these multipliers with the slacks that make every product mu."""
-        return Pair(a, mu * self.weight / a, self.weight, self.reach)
+        return Product(a, mu * self.weight / a, self.weight, self.reach)
 
-    def grown(self, a: np.ndarray, b: np.ndarray, weight: np.ndarray) -> Pair:
-        """Return the pair with more rows; `weight` is that of all."""
-        return Pair(np.concatenate([self.a, a]), np.concatenate([self.b, b]), weight, self.reach)
+    def grown(self, a: np.ndarray, b: np.ndarray, weight: np.ndarray) -> Product:
+        """Return the factors with more rows; `weight` is that of all."""
+        return Product(np.concatenate([self.a, a]), np.concatenate([self.b, b]), weight, self.reach)
 
     def target(self, mu: float) -> np.ndarray:
         """Return the change wanted of each product."""
         return mu * self.weight - self.a * self.b
 
 
-Pairs = dict[str, Pair]
-Steps = dict[str, PairStep]
-Goals = dict[str, np.ndarray]  # changes wanted of the products, by the name of their pair
+Products = dict[str, Product]
+Steps = dict[str, ProductStep]
+Goals = dict[str, np.ndarray]  # changes wanted of the products, by their names
 
 
-def goals(pairs: Pairs, mu: float, last: Steps | None = None, second_order: float = 0.0) -> Goals:
+def goals(
+    products: Products, mu: float, last: Steps | None = None, second_order: float = 0.0
+) -> Goals:
     """Return the change wanted of every product, less a share of the last step squared."""
-    wanted = {name: pair.target(mu) for name, pair in pairs.items()}
+    wanted = {name: product.target(mu) for name, product in products.items()}
     if last is not None and second_order:
         for name, step in last.items():
             wanted[name] -= second_order * (step.da * step.db)
@@ -176,25 +178,25 @@ class PositiveSide:
         self.bounded = loss.bounded
         self.even = weight / float(weight.sum())
         self.known: np.ndarray | None = None  # multipliers of an earlier fit, in units of c
-        self.pairs: Pairs = {}
+        self.products: Products = {}
 
     @property
     def alpha(self) -> np.ndarray:
         """The multipliers."""
-        return self.pairs["alpha_y"].a
+        return self.products["alpha_y"].a
 
     @property
     def _xi(self) -> np.ndarray:
-        return self.pairs["gamma_xi"].b if self.bounded else self.ridge * self.alpha
+        return self.products["gamma_xi"].b if self.bounded else self.ridge * self.alpha
 
     def start(self, t: float) -> None:
         """Choose multipliers for a model of which nothing is known."""
         violation = 1.0 + t - self.scores
         xi = np.maximum(violation, 0.3)
         alpha = 0.5 * self.c if self.bounded else 2.0 * self.c * xi
-        self.pairs = {"alpha_y": Pair(alpha, np.maximum(xi - violation, 0.3), self.even)}
+        self.products = {"alpha_y": Product(alpha, np.maximum(xi - violation, 0.3), self.even)}
         if self.bounded:
-            self.pairs["gamma_xi"] = Pair(self.c - alpha, xi, self.even)
+            self.products["gamma_xi"] = Product(self.c - alpha, xi, self.even)
 
     def centre(self, t: float, mu: float) -> None:
         """Set multipliers and slacks so that every product is mu times its weight."""
@@ -205,17 +207,17 @@ class PositiveSide:
             if self.known is not None:
                 typical = mu / float(c.sum())
                 alpha, gamma = recalled(self.known * c, margin, c, target, typical)
-            self.pairs["gamma_xi"] = self.pairs["gamma_xi"].centred(gamma, mu)
+            self.products["gamma_xi"] = self.products["gamma_xi"].centred(gamma, mu)
         else:
             alpha = bent(margin, self.ridge, target)
-        self.pairs["alpha_y"] = self.pairs["alpha_y"].centred(alpha, mu)
+        self.products["alpha_y"] = self.products["alpha_y"].centred(alpha, mu)
 
     def linearise(self, t: float) -> PositiveEquations:
         """Return what the Newton system needs."""
-        ay = self.pairs["alpha_y"]
+        ay = self.products["alpha_y"]
         per_alpha = ay.b / ay.a + self.ridge
         if self.bounded:
-            gx = self.pairs["gamma_xi"]
+            gx = self.products["gamma_xi"]
             per_alpha += gx.b / gx.a
         return PositiveEquations(1.0 / per_alpha, self.scores - t - 1.0 + self._xi - ay.b)
 
@@ -223,7 +225,7 @@ class PositiveSide:
         """Return what moves alpha apart from the scores and the threshold."""
         e = goal["alpha_y"] / self.alpha - part.residual
         if self.bounded:
-            e -= goal["gamma_xi"] / self.pairs["gamma_xi"].a
+            e -= goal["gamma_xi"] / self.products["gamma_xi"].a
         return e
 
     def step(
@@ -233,10 +235,10 @@ class PositiveSide:
         da = part.E * (dt - ds + e)
         steps, dxi = {}, self.ridge * da
         if self.bounded:
-            gx = self.pairs["gamma_xi"]
+            gx = self.products["gamma_xi"]
             dxi = (goal["gamma_xi"] + gx.b * da) / gx.a
-            steps["gamma_xi"] = PairStep(-da, dxi)
-        return {"alpha_y": PairStep(da, ds - dt + dxi + part.residual), **steps}
+            steps["gamma_xi"] = ProductStep(-da, dxi)
+        return {"alpha_y": ProductStep(da, ds - dt + dxi + part.residual), **steps}
 
 
 @dataclass(frozen=True)
@@ -284,12 +286,12 @@ class Sums:
 
 @dataclass(frozen=True)
 class SideStep:
-    """Changes of the threshold, of q, of the total (None: it follows alpha), of the pairs."""
+    """Changes of the threshold, of q, of the total (None: it follows alpha), of the products."""
 
     dt: float
     dq: float
     d_total: float | None
-    pairs: Steps
+    products: Steps
 
 
 class RankedSide(ABC):
@@ -314,7 +316,7 @@ class RankedSide(ABC):
         self.weight = working.weight
         self.rows = working.rows
         self.known: np.ndarray | None = None  # shares of an earlier fit
-        self.pairs: Pairs = {}
+        self.products: Products = {}
         self.q = 0.0
         self.even = self.weight / float(self.weight.sum())
 
@@ -326,7 +328,7 @@ class RankedSide(ABC):
     @property
     def beta(self) -> np.ndarray:
         """The multipliers."""
-        return self.pairs["beta_z"].a
+        return self.products["beta_z"].a
 
     @property
     def cap(self) -> np.ndarray | None:
@@ -340,7 +342,7 @@ class RankedSide(ABC):
         return beta, model
 
     def add(self, new: RankedRows) -> np.ndarray:
-        """Take rows in; return their shares of the weight. Their pairs are the caller's."""
+        """Take rows in; return their shares of the weight. Their products are the caller's."""
         self.position = np.concatenate([self.position, new.position])
         self.scores = np.concatenate([self.scores, new.scores])
         self.weight = np.concatenate([self.weight, new.weight])
@@ -351,7 +353,7 @@ class RankedSide(ABC):
         return self.even[-len(new.scores) :]
 
     def _grow(self, name: str, a: np.ndarray, b: np.ndarray) -> None:
-        self.pairs[name] = self.pairs[name].grown(a, b, self.even)
+        self.products[name] = self.products[name].grown(a, b, self.even)
 
     def _excess(self, new: RankedRows) -> float:
         """How far new rows lie above q, at least a little."""
@@ -394,9 +396,9 @@ def rest_of(side: RankedSide, part: RankedEquations, goal: Goals, shift: np.ndar
     return Rest(f, part.D * f, shift)
 
 
-def shift_of(pair: Pair, goal: np.ndarray, residual: np.ndarray) -> np.ndarray:
+def shift_of(product: Product, goal: np.ndarray, residual: np.ndarray) -> np.ndarray:
     """Return how slacks move that have a multiplier of their own."""
-    return (goal - pair.b * residual) / pair.a
+    return (goal - product.b * residual) / product.a
 
 
 def boxed_or_recalled(

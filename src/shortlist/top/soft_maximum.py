@@ -1,4 +1,4 @@
-r"""A softened maximum of the scores: rule, threshold, and its rows in the interior point.
+r"""A softened maximum of the scores: recipe, threshold, and its rows in the interior point.
 
 .. math:: z_j = q + u_j - w \cdot x_j \ge 0, \qquad
           t = q + \frac{1}{2\sigma} \sum_j \omega_j u_j^2 + \frac{\sigma}{2 \Omega}
@@ -24,8 +24,8 @@ from .._checks import check_choice, check_number
 from ..rows.rounding import gamma
 from .sides import (
     Goals,
-    Pair,
-    PairStep,
+    Product,
+    ProductStep,
     RankedEquations,
     RankedSide,
     Rest,
@@ -35,7 +35,7 @@ from .sides import (
     crossing,
     rest_of,
 )
-from .thresholds import Cutoffs, Excess, RankedScores, Rule, Threshold
+from .thresholds import Cutoffs, Excess, RankedScores, Recipe, Threshold
 
 if TYPE_CHECKING:
     from .kernel_problem import KernelSolution
@@ -44,14 +44,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class SoftHighest(Rule):
+class SoftHighest(Recipe):
     """The softened maximum of the highest rows."""
 
     smoothing: float
 
     @classmethod
     def of(cls, estimator: Any) -> SoftHighest | None:
-        """Return the rule where `smoothing` asks for it."""
+        """Return the recipe where `smoothing` asks for it."""
         check_number("smoothing", estimator.smoothing, least=0.0)
         if estimator.smoothing == 0.0:
             return None
@@ -208,7 +208,7 @@ class SoftMaximumSide(RankedSide):
         self.q = t
         beta = total * self.even
         z = np.maximum(t - self.scores + self._per_beta(total) * beta, 0.0) + slack()
-        self.pairs = {"beta_z": Pair(beta, z, self.even)}
+        self.products = {"beta_z": Product(beta, z, self.even)}
 
     def centre(self, t: float, total: float, mu: float) -> float:
         """Find the q at which the multipliers add up to the total."""
@@ -219,7 +219,7 @@ class SoftMaximumSide(RankedSide):
             float(s.max()) + mu / total,
         )
         beta = bent(self.q - s, per_beta, target)
-        self.pairs["beta_z"] = self.pairs["beta_z"].centred(beta, mu)
+        self.products["beta_z"] = self.products["beta_z"].centred(beta, mu)
         return self.q + 0.5 * float((per_beta * beta) @ beta) / total + self._shift
 
     def extend(self, new: RankedRows, total: float, mu: float) -> None:
@@ -232,7 +232,7 @@ class SoftMaximumSide(RankedSide):
 
     def linearise(self, t: float, total: float) -> RankedEquations:
         """Return what the Newton system needs."""
-        bz = self.pairs["beta_z"]
+        bz = self.products["beta_z"]
         u = self._per_beta(total) * bz.a
         D, h = bz.a / (bz.b + u), u / total
         Dh = D * h
@@ -271,5 +271,5 @@ class SoftMaximumSide(RankedSide):
         own: _Softened = part.own
         d_beta = part.D * (ds - dq + own.h * dS + rest.f)
         du = own.u / self.beta * d_beta - own.h * dS
-        moved = PairStep(d_beta, dq + du - ds + part.residual)
+        moved = ProductStep(d_beta, dq + du - ds + part.residual)
         return SideStep(dt, dq, dS, {"beta_z": moved})

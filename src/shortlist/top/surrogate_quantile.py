@@ -1,4 +1,4 @@
-r"""A surrogate of a top quantile: rule, threshold, and its rows in the interior point.
+r"""A surrogate of a top quantile: recipe, threshold, and its rows in the interior point.
 
 The threshold :math:`t` of :class:`SurrogateQuantile` is the least with slacks :math:`\zeta` of
 bounded sum: with :math:`q = t - 1/\theta` and :math:`p = 1, 2` the power of the surrogate,
@@ -28,8 +28,8 @@ from .._losses import LOSSES, Loss
 from ..rows.rounding import UNIT, gamma
 from .sides import (
     Goals,
-    Pair,
-    PairStep,
+    Product,
+    ProductStep,
     RankedEquations,
     RankedSide,
     Rest,
@@ -41,7 +41,7 @@ from .sides import (
     rest_of,
     shift_of,
 )
-from .thresholds import Cutoffs, Excess, RankedScores, Rule, Threshold
+from .thresholds import Cutoffs, Excess, RankedScores, Recipe, Threshold
 
 if TYPE_CHECKING:
     from .kernel_problem import KernelSolution
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class TopRate(Rule):
+class TopRate(Recipe):
     """The surrogate of the top `tau` quantile."""
 
     tau: float
@@ -265,10 +265,10 @@ class QuantileSide(RankedSide):
 
     @property
     def _m(self) -> float:
-        return float(self.pairs["level"].a[0])
+        return float(self.products["level"].a[0])
 
-    def _level(self, m: float, slack: float) -> Pair:
-        return Pair(np.array([m]), np.array([slack]), np.ones(1))
+    def _level(self, m: float, slack: float) -> Product:
+        return Product(np.array([m]), np.array([slack]), np.ones(1))
 
     def extend(self, new: RankedRows, total: float, mu: float) -> None:
         excess, above = self._excess(new), np.maximum(new.scores - self.q, 0.0)
@@ -278,7 +278,7 @@ class QuantileSide(RankedSide):
         z = self.q + zeta - new.scores + 0.1 * excess
         beta = np.minimum(mu * even / z, most)
         self._grow("beta_z", beta, z)
-        if "eta_zeta" in self.pairs:
+        if "eta_zeta" in self.products:
             self._grow("eta_zeta", new.weight * self._m - beta, zeta)
 
     @abstractmethod
@@ -298,7 +298,7 @@ class QuantileSide(RankedSide):
         """Return the slacks, and how they answer."""
 
     def linearise(self, t: float, total: float) -> RankedEquations:
-        bz, level = self.pairs["beta_z"], self.pairs["level"]
+        bz, level = self.products["beta_z"], self.products["level"]
         zeta, own = self._slacks()
         D = 1.0 / (bz.b / bz.a + own.per_beta)
         Dh = D * own.h
@@ -312,7 +312,7 @@ class QuantileSide(RankedSide):
         own: _Slacks = part.own
         if own.residual is None:
             return rest_of(self, part, goal, np.zeros(len(self.scores)))
-        shift = shift_of(self.pairs["eta_zeta"], goal["eta_zeta"], own.residual)
+        shift = shift_of(self.products["eta_zeta"], goal["eta_zeta"], own.residual)
         return rest_of(self, part, goal, shift)
 
     def right(self, part: RankedEquations, rest: Rest, sums: Sums, goal: Goals) -> np.ndarray:
@@ -328,14 +328,14 @@ class QuantileSide(RankedSide):
         self, part: RankedEquations, rest: Rest, border: np.ndarray, ds: np.ndarray, goal: Goals
     ) -> SideStep:
         dt, dm = (float(change) for change in border)
-        level, own = self.pairs["level"], part.own
+        level, own = self.products["level"], part.own
         d_beta = part.D * (ds - dt + own.h * dm + rest.f)
         d_zeta = rest.shift - own.h * dm + own.per_beta * d_beta
-        steps: Steps = {"beta_z": PairStep(d_beta, dt + d_zeta - ds + part.residual)}
+        steps: Steps = {"beta_z": ProductStep(d_beta, dt + d_zeta - ds + part.residual)}
         if own.residual is not None:
-            steps["eta_zeta"] = PairStep(self.weight * dm - d_beta + own.residual, d_zeta)
+            steps["eta_zeta"] = ProductStep(self.weight * dm - d_beta + own.residual, d_zeta)
         db = float(goal["level"][0] - level.b[0] * dm) / self._m
-        steps["level"] = PairStep(np.array([dm]), np.array([db]))
+        steps["level"] = ProductStep(np.array([dm]), np.array([db]))
         return SideStep(dt, dt, None, steps)
 
 
@@ -344,9 +344,9 @@ class SquareQuantileSide(QuantileSide):
 
     settled_share = 0.1  # its multipliers are functions of the model
 
-    def _level(self, m: float, slack: float) -> Pair:
+    def _level(self, m: float, slack: float) -> Product:
         # The slacks are curved in the level: it may not fall far at once.
-        return Pair(np.array([m]), np.array([slack]), np.ones(1), 0.8)
+        return Product(np.array([m]), np.array([slack]), np.ones(1), 0.8)
 
     def start(self, t: float, total: float, slack: Callable[[], float]) -> None:
         self.q = t - self._shift
@@ -355,8 +355,8 @@ class SquareQuantileSide(QuantileSide):
         # Multipliers that belong to the slacks: a start from the last model keeps its gain.
         m = total / (2.0 * float(self.weight @ zeta))
         beta = 2.0 * self.weight * m * zeta
-        self.pairs = {
-            "beta_z": Pair(beta, self.q + zeta - self.scores, self.even),
+        self.products = {
+            "beta_z": Product(beta, self.q + zeta - self.scores, self.even),
             "level": self._level(m, 0.5 * self._budget),
         }
 
@@ -365,8 +365,8 @@ class SquareQuantileSide(QuantileSide):
         margin = self.q - self.scores
         m = total / (2.0 * float(self.weight @ np.maximum(-margin, 0.0)))
         beta = bent(margin, 0.5 / (self.weight * m), mu * self.even)
-        self.pairs["beta_z"] = self.pairs["beta_z"].centred(beta, mu)
-        self.pairs["level"] = self._level(m, mu / m)
+        self.products["beta_z"] = self.products["beta_z"].centred(beta, mu)
+        self.products["level"] = self._level(m, mu / m)
         return t
 
     def _new_slacks(
@@ -382,8 +382,8 @@ class SquareQuantileSide(QuantileSide):
 
     def _slacks(self) -> tuple[np.ndarray, _Slacks]:
         per_beta = 1.0 / (2.0 * self.weight * self._m)
-        zeta = self.beta / (2.0 * self.weight * self.pairs["level"].a)
-        left = self._budget - float(self.weight @ zeta**2) - float(self.pairs["level"].b[0])
+        zeta = self.beta / (2.0 * self.weight * self.products["level"].a)
+        left = self._budget - float(self.weight @ zeta**2) - float(self.products["level"].b[0])
         return zeta, _Slacks(per_beta, zeta / self._m, 2.0 * self.weight * zeta, left)
 
 
@@ -395,9 +395,9 @@ class HingeQuantileSide(QuantileSide):
         all_weight = float(self.weight.sum())
         zeta = np.maximum(self.scores - self.q, 0.0) + self._budget / all_weight
         m, beta = 2.0 * total / all_weight, total * self.even
-        self.pairs = {
-            "beta_z": Pair(beta, self.q + zeta - self.scores, self.even),
-            "eta_zeta": Pair(self.weight * m - beta, zeta, self.even),
+        self.products = {
+            "beta_z": Product(beta, self.q + zeta - self.scores, self.even),
+            "eta_zeta": Product(self.weight * m - beta, zeta, self.even),
             "level": self._level(m, 0.5 * self._budget),
         }
 
@@ -405,9 +405,9 @@ class HingeQuantileSide(QuantileSide):
         self.q = t - self._shift
         m = total / float(self.weight @ (self.scores > self.q))
         beta, eta = boxed_or_recalled(self, m * self.weight, total, mu)
-        self.pairs["beta_z"] = self.pairs["beta_z"].centred(beta, mu)
-        self.pairs["eta_zeta"] = self.pairs["eta_zeta"].centred(eta, mu)
-        self.pairs["level"] = self._level(m, mu / m)
+        self.products["beta_z"] = self.products["beta_z"].centred(beta, mu)
+        self.products["eta_zeta"] = self.products["eta_zeta"].centred(eta, mu)
+        self.products["level"] = self._level(m, mu / m)
         return t
 
     def _new_slacks(
@@ -422,8 +422,8 @@ class HingeQuantileSide(QuantileSide):
         return above + mu * even / (2.0 * most), most
 
     def _slacks(self) -> tuple[np.ndarray, _Slacks]:
-        ez, m = self.pairs["eta_zeta"], self._m
+        ez, m = self.products["eta_zeta"], self._m
         per_beta = ez.b / ez.a
-        left = self._budget - float(self.weight @ ez.b) - float(self.pairs["level"].b[0])
+        left = self._budget - float(self.weight @ ez.b) - float(self.products["level"].b[0])
         residual = self.weight * m - self.beta - ez.a
         return ez.b, _Slacks(per_beta, self.weight * per_beta, self.weight, left, residual)

@@ -16,7 +16,12 @@ import numpy as np
 from .._losses import Loss
 from ..rows.operators import Rows
 from ..rows.rounding import Reach
-from .thresholds import Threshold, contenders, empirical_cut
+from .thresholds import Threshold
+
+# Scores that differ by this much, relative to the largest, differ by rounding only.
+TIE = 1e-9
+_CELLS_PER_ROW = 4
+_LEAST_CELLS = 256
 
 
 @dataclass(frozen=True)
@@ -103,7 +108,7 @@ class Scores(Protocol):
         """Bound the rounding error of :meth:`threshold`, which gave `t`."""
 
     def cut(self, mass: float, highest: float) -> float:
-        """Return the empirical cut, see :func:`~shortlist.top.thresholds.empirical_cut`."""
+        """Return the empirical cut, see :func:`empirical_cut`."""
 
 
 @dataclass(frozen=True)
@@ -169,7 +174,7 @@ class ArrayScores:
 
     values: np.ndarray
     weight: np.ndarray
-    rule: Threshold
+    definition: Threshold
     _known: dict[Threshold, float] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
@@ -183,17 +188,17 @@ class ArrayScores:
 
     def threshold(self, length: float = 1.0) -> float:
         """Return the threshold of the scores times `length`."""
-        rule = self.rule.scaled(length)
-        if rule not in self._known:
-            self._known[rule] = rule.value(self.values, self.weight)
-        return length * self._known[rule]
+        definition = self.definition.scaled(length)
+        if definition not in self._known:
+            self._known[definition] = definition.value(self.values, self.weight)
+        return length * self._known[definition]
 
     def threshold_error(self, t: float, length: float = 1.0) -> float:
         """Bound the rounding error of the threshold `t`."""
         values = length * self.values if length != 1.0 else self.values
         lowest, highest = (length * end for end in self._ends)
         excess = partial(weighted_excess, values, self.weight)
-        return self.rule.error(t, len(values), lowest, highest, excess)
+        return self.definition.error(t, len(values), lowest, highest, excess)
 
     def cut(self, mass: float, highest: float) -> float:
         """Return the empirical cut."""
@@ -249,3 +254,43 @@ def highest(scores: np.ndarray, weight: np.ndarray | None, wanted: Wanted) -> np
     weights = np.ones(len(order)) if weight is None else weight[order]
     enough = 1 + int(np.searchsorted(np.cumsum(weights), wanted.weight))
     return order[: max(count, enough)]
+
+
+def empirical_cut(
+    scores: np.ndarray, weight: np.ndarray, mass: float, highest: float, tie: float | None = None
+) -> float:
+    """Return a cut with at most weight `mass` above it, and no more rows could be.
+
+    Tied rows stay together: scores that differ by rounding only, or by `tie`. Returns
+    `highest` where not even the top row fits.
+    """
+    # Whatever they weigh, no more rows than these fit.
+    index = contenders(scores, int(mass / float(weight.min())) + 2)
+    order = index[np.argsort(-scores[index], kind="stable")]
+    s, above = scores[order], np.cumsum(weight[order])
+    # The tolerance keeps 0.1 * 30 at 3, not at 2 through rounding.
+    fits = int(np.searchsorted(above, mass * (1.0 + 1e-12), side="right"))
+    if tie is None:
+        tie = TIE * max(float(scores.max()), -float(scores.min()))
+    while 0 < fits < len(s) and s[fits - 1] - s[fits] <= tie:
+        fits -= 1
+    if fits == 0:
+        return max(highest, float(s[0]) + tie)
+    return 0.5 * float(s[fits - 1] + s[fits])
+
+
+def contenders(scores: np.ndarray, count: int) -> np.ndarray:
+    """Return the indices of some rows, in order, with the `count` highest among them.
+
+    No row that is left out scores as high as one of these `count`. Deal the rows into more
+    cells than that. The cell that comes `count`-th by its highest score has that many rows at
+    or above its own: no row below is needed. One look over the scores, and hardly any memory.
+    """
+    n_cells = max(_CELLS_PER_ROW * count, _LEAST_CELLS)
+    n_dealt = len(scores) - len(scores) % n_cells
+    if n_dealt >= 4 * n_cells:
+        tops = np.partition(scores[:n_dealt].reshape(-1, n_cells).max(axis=0), n_cells - count)
+        index = np.flatnonzero(scores >= tops[n_cells - count])
+        if len(index) >= count:
+            return index
+    return np.arange(len(scores))

@@ -7,7 +7,7 @@ tells which rows define the top, and :math:`\psi`, homogeneous in the dual weigh
 
 A new threshold is one file: a :class:`Threshold`, which answers every question that problems
 and solvers ask; its :class:`~shortlist.top.sides.RankedSide`, what its rows look like in the
-interior point; and a :class:`Rule`, which makes it of an estimator's parameters.
+interior point; and a :class:`Recipe`, which makes it of an estimator's parameters.
 """
 
 from __future__ import annotations
@@ -25,11 +25,6 @@ if TYPE_CHECKING:
     from .sides import RankedSide
     from .sweeps import RankedRows
 
-# Scores that differ by this much, relative to the largest, differ by rounding only.
-TIE = 1e-9
-_CELLS_PER_ROW = 4
-_LEAST_CELLS = 256
-
 # Weighted sum of a power of the scores' excess over a level.
 Excess = Callable[[float, int], float]
 
@@ -38,7 +33,7 @@ class RankedScores(Protocol):
     """Scores of the rows of the threshold under a model."""
 
     def cut(self, mass: float, highest: float) -> float:
-        """Return the empirical cut, see :func:`empirical_cut`."""
+        """Return the empirical cut, see :func:`~shortlist.top.sweeps.empirical_cut`."""
 
 
 class Threshold(ABC):
@@ -163,7 +158,7 @@ class Cutoffs:
 
 
 @dataclass(frozen=True)
-class Rule(ABC):
+class Recipe(ABC):
     """Which rows make the threshold, and how.
 
     Attributes
@@ -176,10 +171,10 @@ class Rule(ABC):
 
     @classmethod
     @abstractmethod
-    def of(cls, estimator: Any) -> Rule | None:
+    def of(cls, estimator: Any) -> Recipe | None:
         """Check an estimator's parameters of the threshold; return what they stand for.
 
-        None where they ask for another rule.
+        None where they ask for another recipe.
         """
 
     @abstractmethod
@@ -205,43 +200,3 @@ class Rule(ABC):
     @abstractmethod
     def advice(self, row: int) -> str:
         """Explain a zero model; `row` weighs most among those of the threshold."""
-
-
-def empirical_cut(
-    scores: np.ndarray, weight: np.ndarray, mass: float, highest: float, tie: float | None = None
-) -> float:
-    """Return a cut with at most weight `mass` above it, and no more rows could be.
-
-    Tied rows stay together: scores that differ by rounding only, or by `tie`. Returns
-    `highest` where not even the top row fits.
-    """
-    # Whatever they weigh, no more rows than these fit.
-    index = contenders(scores, int(mass / float(weight.min())) + 2)
-    order = index[np.argsort(-scores[index], kind="stable")]
-    s, above = scores[order], np.cumsum(weight[order])
-    # The tolerance keeps 0.1 * 30 at 3, not at 2 through rounding.
-    fits = int(np.searchsorted(above, mass * (1.0 + 1e-12), side="right"))
-    if tie is None:
-        tie = TIE * max(float(scores.max()), -float(scores.min()))
-    while 0 < fits < len(s) and s[fits - 1] - s[fits] <= tie:
-        fits -= 1
-    if fits == 0:
-        return max(highest, float(s[0]) + tie)
-    return 0.5 * float(s[fits - 1] + s[fits])
-
-
-def contenders(scores: np.ndarray, count: int) -> np.ndarray:
-    """Return the indices of some rows, in order, with the `count` highest among them.
-
-    No row that is left out scores as high as one of these `count`. Deal the rows into more
-    cells than that. The cell that comes `count`-th by its highest score has that many rows at
-    or above its own: no row below is needed. One look over the scores, and hardly any memory.
-    """
-    n_cells = max(_CELLS_PER_ROW * count, _LEAST_CELLS)
-    n_dealt = len(scores) - len(scores) % n_cells
-    if n_dealt >= 4 * n_cells:
-        tops = np.partition(scores[:n_dealt].reshape(-1, n_cells).max(axis=0), n_cells - count)
-        index = np.flatnonzero(scores >= tops[n_cells - count])
-        if len(index) >= count:
-            return index
-    return np.arange(len(scores))

@@ -1,4 +1,4 @@
-r"""The mean of the highest scores: rule, threshold, and its rows in the interior point.
+r"""The mean of the highest scores: recipe, threshold, and its rows in the interior point.
 
 .. math:: z_j = q + \zeta_j - w \cdot x_j \ge 0, \qquad
           t = q + \sum_j \pi_j \zeta_j, \; \zeta \ge 0
@@ -19,8 +19,8 @@ from .._checks import check_choice, top_count
 from ..rows.rounding import gamma
 from .sides import (
     Goals,
-    Pair,
-    PairStep,
+    Product,
+    ProductStep,
     RankedEquations,
     RankedSide,
     Rest,
@@ -32,7 +32,8 @@ from .sides import (
     rest_of,
     shift_of,
 )
-from .thresholds import Cutoffs, Excess, RankedScores, Rule, Threshold, contenders
+from .sweeps import contenders
+from .thresholds import Cutoffs, Excess, RankedScores, Recipe, Threshold
 
 if TYPE_CHECKING:
     from .kernel_problem import KernelSolution
@@ -45,7 +46,7 @@ _ON_THRESHOLD = 1e-10
 
 
 @dataclass(frozen=True)
-class HighestRows(Rule):
+class HighestRows(Recipe):
     """The mean of the `k` highest rows."""
 
     k: int | float
@@ -168,7 +169,7 @@ class HighestSide(RankedSide):
 
     def start(self, t: float, total: float, slack: Callable[[], float]) -> None:
         self.q = t
-        self.pairs = {"beta_z": Pair(total * self.even, t - self.scores + slack(), self.even)}
+        self.products = {"beta_z": Product(total * self.even, t - self.scores + slack(), self.even)}
 
     def centre(self, t: float, total: float, mu: float) -> float:
         s, target = self.scores, mu * self.even
@@ -184,7 +185,7 @@ class HighestSide(RankedSide):
             )
             self.q = high + gap
             beta = target / (high - s + gap)
-        self.pairs["beta_z"] = self.pairs["beta_z"].centred(beta, mu)
+        self.products["beta_z"] = self.products["beta_z"].centred(beta, mu)
         return self.q
 
     def extend(self, new: RankedRows, total: float, mu: float) -> None:
@@ -194,7 +195,7 @@ class HighestSide(RankedSide):
         self._grow("beta_z", beta, z)
 
     def linearise(self, t: float, total: float) -> RankedEquations:
-        bz = self.pairs["beta_z"]
+        bz = self.products["beta_z"]
         D = bz.a / bz.b
         return RankedEquations(D, self.q - self.scores - bz.b, (D,), np.array([[float(D.sum())]]))
 
@@ -209,7 +210,7 @@ class HighestSide(RankedSide):
         self, part: RankedEquations, rest: Rest, border: np.ndarray, ds: np.ndarray, goal: Goals
     ) -> SideStep:
         dt = float(border[0])
-        moved = PairStep(part.D * (ds - dt + rest.f), dt - ds + part.residual)
+        moved = ProductStep(part.D * (ds - dt + rest.f), dt - ds + part.residual)
         return SideStep(dt, dt, None, {"beta_z": moved})
 
 
@@ -252,9 +253,9 @@ class TopMeanSide(RankedSide):
         self.q = t
         beta, most = total * self.even, total * self.cap
         zeta = np.maximum(self.scores - t, 0.0) + slack()
-        self.pairs = {
-            "beta_z": Pair(beta, t + zeta - self.scores, self.even),
-            "eta_zeta": Pair(np.maximum(most - beta, 1e-3 * most), zeta, self.even),
+        self.products = {
+            "beta_z": Product(beta, t + zeta - self.scores, self.even),
+            "eta_zeta": Product(np.maximum(most - beta, 1e-3 * most), zeta, self.even),
         }
 
     def centre(self, t: float, total: float, mu: float) -> float:
@@ -267,9 +268,9 @@ class TopMeanSide(RankedSide):
             float(s.max()) + mu / total,
         )
         beta, eta = boxed_or_recalled(self, most, total, mu)
-        self.pairs["beta_z"] = self.pairs["beta_z"].centred(beta, mu)
-        self.pairs["eta_zeta"] = self.pairs["eta_zeta"].centred(eta, mu)
-        return self.q + float(self.cap @ self.pairs["eta_zeta"].b)
+        self.products["beta_z"] = self.products["beta_z"].centred(beta, mu)
+        self.products["eta_zeta"] = self.products["eta_zeta"].centred(eta, mu)
+        return self.q + float(self.cap @ self.products["eta_zeta"].b)
 
     def extend(self, new: RankedRows, total: float, mu: float) -> None:
         cap, excess = new.weight / self._k, self._excess(new)
@@ -282,7 +283,7 @@ class TopMeanSide(RankedSide):
         self._grow("beta_z", beta, z)
 
     def linearise(self, t: float, total: float) -> RankedEquations:
-        bz, ez, cap = self.pairs["beta_z"], self.pairs["eta_zeta"], self.cap
+        bz, ez, cap = self.products["beta_z"], self.products["eta_zeta"], self.cap
         D = 1.0 / (bz.b / bz.a + ez.b / ez.a)
         h = ez.b * cap / ez.a
         Dh = D * h
@@ -299,7 +300,7 @@ class TopMeanSide(RankedSide):
         return RankedEquations(D, self.q + ez.b - self.scores - bz.b, (D, -Dh), corner, own)
 
     def rest(self, part: RankedEquations, goal: Goals) -> Rest:
-        shift = shift_of(self.pairs["eta_zeta"], goal["eta_zeta"], part.own.residual)
+        shift = shift_of(self.products["eta_zeta"], goal["eta_zeta"], part.own.residual)
         return rest_of(self, part, goal, shift)
 
     def right(self, part: RankedEquations, rest: Rest, sums: Sums, goal: Goals) -> np.ndarray:
@@ -317,15 +318,15 @@ class TopMeanSide(RankedSide):
         self, part: RankedEquations, rest: Rest, border: np.ndarray, ds: np.ndarray, goal: Goals
     ) -> SideStep:
         dt, dq, dS = (float(change) for change in border)
-        ez, own = self.pairs["eta_zeta"], part.own
+        ez, own = self.products["eta_zeta"], part.own
         d_beta = part.D * (ds - dq + own.h * dS + rest.f)
         d_eta = self.cap * dS - d_beta + own.residual
         d_zeta = (goal["eta_zeta"] - ez.b * d_eta) / ez.a
-        pairs = {
-            "beta_z": PairStep(d_beta, dq + d_zeta - ds + part.residual),
-            "eta_zeta": PairStep(d_eta, d_zeta),
+        products = {
+            "beta_z": ProductStep(d_beta, dq + d_zeta - ds + part.residual),
+            "eta_zeta": ProductStep(d_eta, d_zeta),
         }
-        return SideStep(dt, dq, dS, pairs)
+        return SideStep(dt, dq, dS, products)
 
 
 def top_mean_side(working: RankedRows, k: float, capped: bool) -> RankedSide:

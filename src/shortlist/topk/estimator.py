@@ -105,7 +105,8 @@ class TopKSVC(ClassifierMixin, BaseEstimator):
     support_vectors_ : ndarray or csr matrix of shape (n_support, n_features)
         Those rows; for ``kernel="precomputed"`` empty, of shape (0, 0).
     dual_coef_ : csr array of shape (n_classes, n_support), or (1, n_support)
-        Their dual variables.
+        Their dual variables, a row for each class as in `coef_`: there is one set of weights
+        for each class, not one for each two as in :class:`sklearn.svm.SVC`.
     k_ : int
         The number of suggestions trained for.
     weights_ : ndarray

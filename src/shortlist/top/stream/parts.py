@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from ... import _core
-from ..sweeps import Wanted, highest, weighted_excess
-from ..thresholds import TIE, Threshold, empirical_cut
+from ..sweeps import TIE, Wanted, empirical_cut, highest, weighted_excess
+from ..thresholds import Threshold
 
 _CELLS = 1024
 _FEW = 4096
@@ -117,7 +117,7 @@ class PartScores:
     ----------
     ask : callable
         ``ask(function, *arguments)`` returns ``function(part, *arguments)`` of every part.
-    rule : Threshold
+    definition : Threshold
         The threshold of the scores.
     capped : bool
         Whether it has caps.
@@ -125,9 +125,9 @@ class PartScores:
         Of all parts.
     """
 
-    def __init__(self, ask: Ask, rule: Threshold, capped: bool, extremes: Extremes) -> None:
+    def __init__(self, ask: Ask, definition: Threshold, capped: bool, extremes: Extremes) -> None:
         self.ask = ask
-        self._rule = rule
+        self._definition = definition
         self._capped = capped
         self.extremes = extremes
 
@@ -138,12 +138,14 @@ class PartScores:
 
     def threshold(self, length: float = 1.0) -> float:
         """Return the threshold of the scores times `length`."""
-        if self._rule.kept(self._capped) == 0.0:
+        if self._definition.kept(self._capped) == 0.0:
             return length * self.extremes.highest
-        rule = self._rule.scaled(length)
-        above, scores, weight = self.near(lambda m: getattr(m, rule.moment) >= rule.target)
+        definition = self._definition.scaled(length)
+        above, scores, weight = self.near(
+            lambda m: getattr(m, definition.moment) >= definition.target
+        )
         rows, row_weight = above.as_rows()
-        return length * rule.value(
+        return length * definition.value(
             np.concatenate([rows, scores]), np.concatenate([row_weight, weight])
         )
 
@@ -154,7 +156,7 @@ class PartScores:
             return length**power * sum(self.ask(excess_of, level / length, power))
 
         ends = (length * self.extremes.lowest, length * self.extremes.highest)
-        return self._rule.error(t, self.extremes.count, *ends, excess)
+        return self._definition.error(t, self.extremes.count, *ends, excess)
 
     def cut(self, mass: float, highest: float) -> float:
         """Return the empirical cut."""

@@ -1,6 +1,7 @@
 """scikit-learn's checks, each code path once by default."""
 
 import pytest
+import sklearn
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -22,6 +23,20 @@ OF_THE_FIT = {
 }
 
 
+# In scikit-learn 1.6 the first two merge the classes by whatever row a shuffle puts first, and so
+# compare two problems; the last rounds a kernel matrix to integers, which is then no kernel.
+UNSOUND_IN_1_6 = {
+    "check_sample_weight_equivalence_on_dense_data",
+    "check_sample_weight_equivalence_on_sparse_data",
+    "check_estimators_dtypes",
+}
+
+
+def unsound(check):
+    """Whether a check is wrong in the version that is installed."""
+    return sklearn.__version__.startswith("1.6.") and check.func.__name__ in UNSOUND_IN_1_6
+
+
 def kind(estimator):
     """Matrices of similarities are input of another kind."""
     return type(estimator), get_tags(estimator).input_tags.pairwise
@@ -34,6 +49,10 @@ def checks(*estimators):
     first = {kind(estimator): repr(estimator.get_params()) for estimator in reversed(estimators)}
 
     def case(estimator, check):
+        if unsound(check):
+            return pytest.param(
+                estimator, check, marks=pytest.mark.skip(reason="unsound, mended in 1.7")
+            )
         again = repr(estimator.get_params()) != first[kind(estimator)]
         if again and check.func.__name__ not in OF_THE_FIT:
             return pytest.param(estimator, check, marks=pytest.mark.slow)

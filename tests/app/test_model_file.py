@@ -2,6 +2,7 @@
 
 import json
 import re
+import tracemalloc
 import zipfile
 
 import numpy as np
@@ -172,6 +173,20 @@ def test_a_bomb_is_not_unpacked(saved, monkeypatch):
         archive.writestr("zeros.npy", bytes(2 << 20))
     with pytest.raises(ModelFileError, match=r"unpacks to \d MB.*nothing of it was read"):
         load_model(path)
+
+
+def test_a_description_of_millions_of_parts_is_not_read(saved):
+    """Read, each of them takes twenty times the memory of its text."""
+    path, _, _ = saved
+    many = b"[" + b"{}," * 2_000_000 + b"{}]"
+    tamper(path, lambda name, content: many if name == "schema.json" else content)
+    tracemalloc.start()
+    try:
+        with pytest.raises(ModelFileError, match="not a model file"):
+            load_model(path)
+        assert tracemalloc.get_traced_memory()[1] < 50 << 20
+    finally:
+        tracemalloc.stop()
 
 
 def test_names_of_refused_types_are_fit_for_a_terminal(saved):

@@ -16,9 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import shortlist
+from contract import checks
 from shortlist._losses import LOSSES
 from shortlist.dask import RankSVM
 from shortlist.dask._pairs import DaskPairs, facts, prepare
@@ -301,6 +301,6 @@ def test_the_model_is_saved_with_skops(table):
     np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
 
 
-@parametrize_with_checks([RankSVM()])
+@checks(RankSVM())
 def test_estimator_checks(estimator, check):
     check(estimator)

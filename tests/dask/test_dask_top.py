@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.utils.estimator_checks import parametrize_with_checks
 from skops import io as skops_io
 
 import shortlist
 from block_data import ugly_rows
+from contract import checks
 from shortlist import dask as on_dask
 from shortlist._losses import SQUARED_HINGE
 from shortlist.blocks import Blocks
@@ -287,7 +287,7 @@ def test_errors_name_the_remedy(rows):
         on_dask.TopPush().fit(da.from_array(bad, chunks=(300, 6)).rechunk((225, 6)), y)
 
 
-@parametrize_with_checks([on_dask.TopPush()])
+@checks(on_dask.TopPush())
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

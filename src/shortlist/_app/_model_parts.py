@@ -16,11 +16,17 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.impute import SimpleImputer
 
+# Objects, lists and their members; a model of two thousand trees has half a million.
+_MOST_PARTS = 3_000_000
+
 
 def read_schema(path: Path) -> Any:
-    """Return the description in a model file."""
+    """Return the description in a model file, unless reading it would fill the memory."""
     with zipfile.ZipFile(path) as archive:
-        return json.loads(archive.read("schema.json"))
+        text = archive.read("schema.json")
+    if sum(text.count(mark) for mark in (b"{", b"[", b",")) > _MOST_PARTS:
+        raise ValueError("the description has more parts than any model")
+    return json.loads(text)
 
 
 def walk(schema: Any) -> Iterator[Any]:

@@ -60,7 +60,7 @@ def run(X: object, y: np.ndarray, seed: int) -> Saved:
         "hit": y[now],
         "selected": found.selected,
         "expected": np.array(found.expected_hits.value),
-        "by_folds": np.array(found.comparison.winner.hits),
+        "by_folds": np.array(found.outlook.hits(found.outlook.find(found.winner), found.k)[0]),
         "low": np.array(found.expected_hits.low),
         "high": np.array(found.expected_hits.high),
         "budgets": found.forecast.budgets,

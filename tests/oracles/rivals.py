@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import permutations, product
+from itertools import combinations, permutations, product
 from typing import Any
 
 import cvxpy as cp
@@ -39,6 +39,34 @@ def _rankings(metric: Any, m: int, n: int) -> Iterator[Plane]:
             if isinstance(metric, AveragePrecision)
             else _area(metric, swapped, np.argsort(place[m:]))
         )
+
+
+def interleavings(metric: Any, m: int, n: int) -> Iterator[Plane]:
+    """Loss and direction of every order of the classes; rows of a class in their order.
+
+    Every ranking is one of these with the rows of either class rearranged: the loss stays, and
+    the directions move with the rows.
+    """
+    for slots in combinations(range(m + n), m):
+        negatives = np.setdiff1d(np.arange(m + n), slots)
+        swapped = negatives[None, :] < np.array(slots)[:, None]
+        yield (
+            _average_precision(swapped)
+            if isinstance(metric, AveragePrecision)
+            else _area(metric, swapped, np.arange(n))
+        )
+
+
+def largest_of_rankings(metric: Any, positive: np.ndarray, negative: np.ndarray) -> float:
+    """Largest violation over all rankings, for up to ten rows.
+
+    The two classes are rearranged independently of each other: their best sums add up.
+    """
+    above, below = (np.array(list(permutations(part))) for part in (positive, negative))
+    return max(
+        loss + float((above @ p).max()) + float((below @ q).max())
+        for loss, p, q in interleavings(metric, len(positive), len(negative))
+    )
 
 
 def _average_precision(swapped: np.ndarray) -> Plane:

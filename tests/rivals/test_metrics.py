@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oracles.rivals import labellings, largest
+from oracles.rivals import interleavings, labellings, largest, largest_of_rankings
 from shortlist._core import worst_places
 from shortlist.metrics import average_precision, partial_auc, precision_at_k, recall_at_k
 from shortlist.rivals import (
@@ -85,6 +85,26 @@ def test_rankings_against_all_of_them(seed, which):
         "band": PartialAUC(1.0, int(rng.integers(1, max(2, n))) / n),
     }[which]
     check(metric, some_scores(rng, m), some_scores(rng, n))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 5), st.integers(1, 5))
+def test_ten_rows_against_all_rankings(seed, m, n):
+    rng = np.random.default_rng(seed)
+    low = int(rng.integers(0, n))
+    high = int(rng.integers(low + 1, n + 1))
+    positive, negative = some_scores(rng, m), some_scores(rng, n)
+    for metric in (AveragePrecision(), ROCAUC(), PartialAUC(high / n, low / n)):
+        found = metric.worst(positive, negative)
+        size = 1.0 + max(np.abs(positive).max(), np.abs(negative).max())
+        most = largest_of_rankings(metric, positive, negative)
+        assert found.value(positive, negative) == pytest.approx(most, abs=1e-12 * size)
+        assert any(
+            loss == pytest.approx(found.loss, abs=1e-12)
+            and np.allclose(np.sort(p), np.sort(found.positive), rtol=0.0, atol=1e-12)
+            and np.allclose(np.sort(q), np.sort(found.negative), rtol=0.0, atol=1e-12)
+            for loss, p, q in interleavings(metric, m, n)
+        )
 
 
 @settings(max_examples=60, deadline=None)

@@ -1,8 +1,9 @@
 // Positions of scores by falling score, of equal ones the first first.
 //
-// A radix sort, byte by byte from the lowest: stable, and without the branches that a sort by
-// comparison guesses wrong. Of few out of many, a sample of the scores says where these may
-// begin, and only what lies above is sorted.
+// A radix sort of the upper halves, byte by byte from the lowest: stable, and without the
+// branches that a sort by comparison guesses wrong. Runs whose upper halves agree, to some six
+// digits, are few or short, and sorted by comparison. Of few out of many, a sample of the scores
+// says where these may begin, and only what lies above is sorted.
 #pragma once
 
 #include <algorithm>
@@ -65,12 +66,12 @@ class Falling {
 
   void sort() {
     const std::size_t n = entries_.size();
-    std::array<std::array<std::size_t, 256>, 8> starts{};
+    std::array<std::array<std::size_t, 256>, 4> starts{};
     for (const Entry& entry : entries_) {
-      for (int byte = 0; byte < 8; ++byte) ++starts[byte][entry.key >> (8 * byte) & 255];
+      for (int byte = 0; byte < 4; ++byte) ++starts[byte][digit(entry, byte)];
     }
     other_.resize(n);
-    for (int byte = 0; byte < 8; ++byte) {
+    for (int byte = 0; byte < 4; ++byte) {
       auto& start = starts[byte];
       std::size_t sum = 0;
       bool alike = false;
@@ -82,10 +83,22 @@ class Falling {
       }
       if (alike) continue;
       for (const Entry& entry : entries_) {
-        other_[start[entry.key >> (8 * byte) & 255]++] = entry;
+        other_[start[digit(entry, byte)]++] = entry;
       }
       entries_.swap(other_);
     }
+    const auto less = [](const Entry& a, const Entry& b) { return a.key < b.key; };
+    for (std::size_t first = 0, last; first < n; first = last) {
+      for (last = first + 1; last < n && upper(entries_[last]) == upper(entries_[first]);) ++last;
+      const auto begin = entries_.begin() + static_cast<std::ptrdiff_t>(first);
+      const auto end = entries_.begin() + static_cast<std::ptrdiff_t>(last);
+      if (!std::is_sorted(begin, end, less)) std::stable_sort(begin, end, less);
+    }
+  }
+
+  static std::uint64_t upper(const Entry& entry) { return entry.key >> 32; }
+  static std::size_t digit(const Entry& entry, int byte) {
+    return entry.key >> (32 + 8 * byte) & 255;
   }
 
   std::vector<Entry> entries_, other_;

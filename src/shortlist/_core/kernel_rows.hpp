@@ -5,9 +5,22 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "clones.hpp"
 #include "interrupt.hpp"
 
 namespace shortlist {
+
+// out += c row
+template <typename T>
+SHORTLIST_INLINE void add_row_loop(const T* row, double c, std::size_t n, double* out) {
+  for (std::size_t j = 0; j < n; ++j) out[j] += c * static_cast<double>(row[j]);
+}
+SHORTLIST_CLONES inline void add_row(const float* row, double c, std::size_t n, double* out) {
+  add_row_loop(row, c, n, out);
+}
+SHORTLIST_CLONES inline void add_row(const double* row, double c, std::size_t n, double* out) {
+  add_row_loop(row, c, n, out);
+}
 
 // out += sum of the chosen rows times their coefficients, in double; blocked so that
 // the output stays in the first-level cache.
@@ -21,7 +34,7 @@ void add_rows(const T* rows, std::size_t stride, const std::int64_t* slots,
     for (std::size_t k = 0; k < count; ++k) {
       const T* row = rows + static_cast<std::size_t>(slots[k]) * stride;
       const double c = coefficients[k];
-      for (std::size_t j = start; j < end; ++j) out[j] += c * static_cast<double>(row[j]);
+      add_row(row + start, c, end - start, out + start);
       watch.count(end - start);
     }
   }

@@ -25,9 +25,26 @@
 #include <limits>
 #include <vector>
 
+#include "clones.hpp"
 #include "interrupt.hpp"
 
 namespace shortlist {
+
+// f += d (up - low)
+template <typename T>
+SHORTLIST_INLINE void add_difference_loop(const T* up, const T* low, double d, std::size_t n,
+                                          double* f) {
+  for (std::size_t r = 0; r < n; ++r)
+    f[r] += d * (static_cast<double>(up[r]) - static_cast<double>(low[r]));
+}
+SHORTLIST_CLONES inline void add_difference(const float* up, const float* low, double d,
+                                            std::size_t n, double* f) {
+  add_difference_loop(up, low, d, n, f);
+}
+SHORTLIST_CLONES inline void add_difference(const double* up, const double* low, double d,
+                                            std::size_t n, double* f) {
+  add_difference_loop(up, low, d, n, f);
+}
 
 enum class Cap { open = 0, norm = 1, tied = 2, priced = 3 };
 
@@ -207,8 +224,9 @@ class PairSolver {
   }
 
   void consider(Best& best, double diff, double curvature, Variable v) const {
-    const double gain = diff * diff / positive(curvature, diagonal[v.row]);
-    if (gain > best.gain) best = {gain, v};
+    // A division only where it may matter: most candidates are not the best.
+    const double curve = positive(curvature, diagonal[v.row]);
+    if (diff * diff > best.gain * curve) best = {diff * diff / curve, v};
   }
 
   // Pick the most violating kind of move and take it; false when none exceeds eps.
@@ -250,8 +268,7 @@ class PairSolver {
     d = std::min({d, room_up(up), room_down(low)});
     if (!(d > 0.0)) return false;
     if (capped()) bf += d * (q.f_beta[up.row] - q.f_beta[low.row]);
-    for (std::size_t r = 0; r < q.n; ++r)
-      q.f[r] += d * (static_cast<double>(row_up[r]) - static_cast<double>(row_low[r]));
+    add_difference(row_up, row_low, d, q.n, q.f);
     shift(up, d);
     shift(low, -d);
     return true;

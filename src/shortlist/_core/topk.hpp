@@ -55,10 +55,19 @@ class LazyOrder {
     const auto higher = [](const Item& a, const Item& b) {
       return a.first > b.first || (a.first == b.first && a.second < b.second);
     };
-    const std::size_t upto = std::min(items_.size(), std::max(least, 2 * sorted_) + 2);
-    std::partial_sort(items_.begin() + sorted_, items_.begin() + upto, items_.end(), higher);
+    const std::size_t upto = std::min(items_.size(), std::max(least, 4 * sorted_) + 2);
+    const auto first = items_.begin() + sorted_, last = items_.begin() + upto;
+    // A heap suits the few of a settled row; of many it costs several times a selection.
+    if (upto - sorted_ <= kFew) {
+      std::partial_sort(first, last, items_.end(), higher);
+    } else {
+      if (last != items_.end()) std::nth_element(first, last, items_.end(), higher);
+      std::sort(first, last, higher);
+    }
     sorted_ = upto;
   }
+
+  static constexpr std::size_t kFew = 16;
 
   using Item = std::pair<double, std::int32_t>;
   std::vector<Item> items_;

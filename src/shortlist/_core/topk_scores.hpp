@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include "clones.hpp"
 #include "rows.hpp"
 #include "topk.hpp"
 
@@ -35,6 +36,38 @@ struct LinearModel {
   }
 };
 
+// z += row . W. Sixteen classes at a time stay in registers while the features pass by.
+template <typename V>
+SHORTLIST_INLINE void add_scores_loop(const V* row, const double* model, std::size_t n_features,
+                                      std::size_t m, double* z) {
+  constexpr std::size_t kTile = 16;
+  std::size_t j = 0;
+  for (; j + kTile <= m; j += kTile) {
+    double sum[kTile];
+    for (std::size_t t = 0; t < kTile; ++t) sum[t] = z[j + t];
+    const double* w = model + j;
+    for (std::size_t f = 0; f < n_features; ++f, w += m) {
+      const double value = row[f];
+      for (std::size_t t = 0; t < kTile; ++t) sum[t] += value * w[t];
+    }
+    for (std::size_t t = 0; t < kTile; ++t) z[j + t] = sum[t];
+  }
+  if (j == m) return;
+  const double* w = model;
+  for (std::size_t f = 0; f < n_features; ++f, w += m) {
+    const double value = row[f];
+    for (std::size_t t = j; t < m; ++t) z[t] += value * w[t];
+  }
+}
+SHORTLIST_CLONES inline void add_scores(const double* row, const double* model,
+                                        std::size_t n_features, std::size_t m, double* z) {
+  add_scores_loop(row, model, n_features, m, z);
+}
+SHORTLIST_CLONES inline void add_scores(const float* row, const double* model,
+                                        std::size_t n_features, std::size_t m, double* z) {
+  add_scores_loop(row, model, n_features, m, z);
+}
+
 template <typename V>
 struct DenseScores {
   const V* x;
@@ -45,25 +78,7 @@ struct DenseScores {
   void scores(std::size_t i, double* z) const {
     model.start(z);
     const V* row = x + i * model.n_features;
-    // Sixteen classes at a time stay in registers while the features pass by.
-    constexpr std::size_t kTile = 16;
-    std::size_t j = 0;
-    for (; j + kTile <= model.m; j += kTile) {
-      double sum[kTile];
-      for (std::size_t t = 0; t < kTile; ++t) sum[t] = z[j + t];
-      const double* w = model.w + j;
-      for (std::size_t f = 0; f < model.n_features; ++f, w += model.m) {
-        const double value = row[f];
-        for (std::size_t t = 0; t < kTile; ++t) sum[t] += value * w[t];
-      }
-      for (std::size_t t = 0; t < kTile; ++t) z[j + t] = sum[t];
-    }
-    if (j == model.m) return;
-    const double* w = model.w;
-    for (std::size_t f = 0; f < model.n_features; ++f, w += model.m) {
-      const double value = row[f];
-      for (std::size_t t = j; t < model.m; ++t) z[t] += value * w[t];
-    }
+    add_scores(row, model.w, model.n_features, model.m, z);
   }
 
   void add(std::size_t i, const DualEntry* change, std::size_t count) {

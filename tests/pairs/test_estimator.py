@@ -190,7 +190,9 @@ def test_grid_search_routes_the_groups(table):
         model = make_pipeline(StandardScaler(), ranker)
         search = GridSearchCV(model, {"watched__C": [0.01, 1.0]}, cv=GroupKFold(3))
         search.fit(X, y, qid=qid, groups=qid)
-        accuracy = search.score(X, y, qid=qid)
+        # In scikit-learn 1.6 a search does not route to score.
+        routes = not sklearn.__version__.startswith("1.6.")
+        accuracy = (search if routes else search.best_estimator_).score(X, y, qid=qid)
     assert accuracy > 0.8
     assert {len(groups) for groups in seen[:-1]} == {8}
     assert seen[-1] == set(qid)

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-_SECONDS, _LEAST, _MOST = 3.0, 7, 60
+_SECONDS, _LEAST, _MOST = 2.0, 7, 60
 
 
 def two_classes(n: int, d: int, seed: int, dtype: Any = np.float64) -> tuple[Any, np.ndarray]:

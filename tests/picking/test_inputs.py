@@ -14,7 +14,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import FunctionTransformer
 
 from shortlist import pick
-from shortlist.picking.models import FAMILIES, Task, contestants, default_features
+from shortlist.picking.models import FAMILIES, Task, contestants, default_features, with_lightgbm
 
 from .made import Column, quick, rows
 
@@ -287,8 +287,9 @@ def test_own_features_may_make_frames_with_any_names():
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(HISTORY, columns=['a"[x]', "b: c", "d,e", "f{g}"])
     kept = FunctionTransformer()
+    with_lightgbm(None)  # what it imports may warn
     with warnings.catch_warnings():
-        warnings.simplefilter("error", UserWarning)
+        warnings.simplefilter("error")
         found = pick(frame, LABELS, frame, 10, features=kept, effort="quick")
     assert not found.settings["warnings"]
     assert len(found.model.decision_function(frame)) == 120

@@ -1,5 +1,6 @@
 """Workers and schedulers that die in the middle of a fit or a metric."""
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -12,11 +13,11 @@ import dask
 import dask.array as da
 import numpy as np
 import pytest
-from distributed import Client
+from distributed import Client, LocalCluster
 
 import shortlist
 from shortlist import dask as on_dask
-from shortlist.dask import metrics
+from shortlist.dask import _cluster, metrics
 
 
 @pytest.fixture(scope="module")
@@ -191,3 +192,29 @@ def test_a_scheduler_lost_in_a_metric_is_an_error_and_no_hang(rows, tmp_path):
             lambda: on_dask.RankSVM().fit(rows_, labels, da.from_array(GROUP, chunks=1000)),
         ):
             assert_clear(error_of(client, call))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_where_nobody_is_at_work_it_ends_in_an_error(rows, monkeypatch):
+    """No workers, and then a scheduler that does not answer; nothing is waited for for ever."""
+    X, y = rows
+    monkeypatch.setattr(_cluster, "_QUESTION", 0.1)
+    model = on_dask.TopPush(20)
+    with (
+        dask.config.set({"shortlist.patience": "3s"}),
+        LocalCluster(n_workers=0, processes=False, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        error = error_of(client, lambda: model.fit(da.from_array(X, chunks=(1000, 8)), y))
+        assert isinstance(error, RuntimeError), error
+        assert "No worker of the Dask cluster has been running" in str(error)
+        assert '"shortlist.patience"' in str(error)
+
+        class Silent:
+            def __getattr__(self, name):
+                return lambda **_: asyncio.sleep(1000)
+
+        monkeypatch.setattr(client, "scheduler", Silent())
+        with pytest.raises(RuntimeError, match="has not answered for"):
+            client.sync(_cluster._watched, client, lambda: client.scheduler.who_has())
+        monkeypatch.undo()

@@ -109,7 +109,7 @@ def test_in_a_browser(browser, address, page, width, scheme):
 
 def test_equations_are_set(browser, address):
     browser.open(f"{address}/guide/estimators.html")
-    browser.driver.set_script_timeout(60)
+    browser.driver.set_script_timeout(600)
     drawn = browser.driver.execute_async_script(
         "const done = arguments[0];"
         "(function look() {"
@@ -123,7 +123,7 @@ def test_equations_are_set(browser, address):
 
 def test_search_finds_an_estimator(browser, address):
     browser.open(f"{address}/search.html?q=PatMat")
-    browser.driver.set_script_timeout(60)
+    browser.driver.set_script_timeout(600)
     found = browser.driver.execute_async_script(
         "const done = arguments[0];"
         "(function look() {"

@@ -288,7 +288,7 @@ def test_own_features_may_make_frames_with_any_names():
     frame = pd.DataFrame(HISTORY, columns=['a"[x]', "b: c", "d,e", "f{g}"])
     kept = FunctionTransformer()
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.simplefilter("error", UserWarning)
         found = pick(frame, LABELS, frame, 10, features=kept, effort="quick")
     assert not found.settings["warnings"]
     assert len(found.model.decision_function(frame)) == 120

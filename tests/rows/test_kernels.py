@@ -219,7 +219,7 @@ def test_cache_size_is_a_promise():
     X, y = random_data(n=5000, d=4)
     primal = []
     for megabytes in (10, 400):
-        model = TopPush(C=0.1, kernel="rbf", cache_size=megabytes, tol=1e-3, time_limit=60)
+        model = TopPush(C=0.1, kernel="rbf", cache_size=megabytes, tol=1e-3)
         tracemalloc.start()
         model.fit(X, y)
         peak = tracemalloc.get_traced_memory()[1] / 1e6

@@ -151,11 +151,13 @@ def test_exact_reports_its_bound_when_time_is_up():
     X, y, candidates = random_data(3, 100, 100, 20)
     problem = build(X, y, np.ones(100), candidates, np.ones(100), 5)
     start, _ = run(swap, problem)
-    found, certificate = run(exact, problem, time_limit=3.0)
+    began = time.process_time()
+    found, certificate = run(exact, problem, time_limit=1.0)
     check_feasible(problem, found)
     assert certificate.status == "time_limit"
     assert certificate.dual <= found.primal <= start.primal
-    assert certificate.trace.seconds[-1] < 8.0
+    # A busy machine gives less of its time, never more.
+    assert time.process_time() - began < 6.0
 
 
 def test_a_limit_in_cpu_seconds_ends_the_search():
@@ -188,7 +190,7 @@ def test_ctrl_c_and_callbacks_end_the_branch_and_bound(exit_by):
                 raise ZeroDivisionError
         return exit_by == "return"
 
-    watch = monitor(time_limit=60.0, callback=press)
+    watch = monitor(time_limit=3600.0, callback=press)
     if exit_by == "return":
         branch_and_bound(problem, watch, start, warm=True)
         found, certificate = watch.conclude()

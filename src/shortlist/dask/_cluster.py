@@ -11,6 +11,7 @@ than it can be expected to hold at once.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -21,7 +22,11 @@ import numpy as np
 
 # Of a worker's memory, for the parts that its tasks visit at a time. Dask begins to spill at 0.6.
 _TASK_SHARE = 0.125
-_PATIENCE = 1.0
+# Seconds between looks at the connection, and between questions to the scheduler.
+_LOOK = 1.0
+_QUESTION = 5.0
+# For how long nobody may be at work; dask's setting "shortlist.patience" says otherwise.
+_PATIENCE = "10 minutes"
 # Results of this many parts are added on a worker before they travel on.
 FAN_IN = 8
 _SMALL_BYTES = 100_000
@@ -74,7 +79,9 @@ def places(parts: list[Any]) -> list[Place]:
     client = _client()
     if client is None:
         return [Place([i], 1, np.inf) for i in range(len(parts))]
-    where, threads = client.who_has(parts), client.nthreads()
+    ask = client.scheduler
+    where = client.sync(_watched, client, lambda: ask.who_has(keys=[p.key for p in parts]))
+    threads = client.sync(_watched, client, lambda: ask.ncores())
     # Some versions of Dask tell of a few workers only; a limit of zero is none.
     told = client.scheduler_info()["workers"].values()
     memory = min((w["memory_limit"] for w in told if w.get("memory_limit")), default=np.inf)
@@ -103,8 +110,7 @@ def _same(value: Any) -> Any:
 def gather(results: Sequence[Any]) -> list[Any]:
     """Return delayed results or futures as values, from a cluster or from Dask's own threads.
 
-    What was asked of a scheduler that has died is never answered: between looks at the
-    answers this looks at the connection. A lost worker's share is Dask's business.
+    A lost worker's share is Dask's business; that somebody is at work at all is watched.
     """
     import dask
 
@@ -116,20 +122,66 @@ def gather(results: Sequence[Any]) -> list[Any]:
     delayed = any(dask.is_dask_collection(result) for result in results)
     futures = client.compute(list(results)) if delayed else list(results)
 
-    async def watched(answer: Awaitable[Any]) -> Any:
-        asked = asyncio.ensure_future(answer)
-        while not (await asyncio.wait([asked], timeout=_PATIENCE))[0]:
-            if client.status != "running":
-                asked.cancel()
-                raise ConnectionError(f"the client is {client.status}")
-        return asked.result()
-
     async def answers() -> list[Any]:
         with client.as_current():
-            await watched(wait(futures))
-            return await watched(client.gather(futures, asynchronous=True))
+            await _watched(client, lambda: wait(futures))
+            return await _watched(client, lambda: client.gather(futures, asynchronous=True))
 
     return client.sync(answers)
+
+
+async def _watched(client: Any, ask: Callable[[], Awaitable[Any]]) -> Any:
+    """Wait for an answer as long as it can come.
+
+    What was asked of a scheduler that has died is never answered, nor what is asked through a
+    network that swallows it, nor where every worker has paused because its memory and its disk
+    are full: between looks at the answer this looks at the connection and asks who is at work.
+    """
+    import dask
+
+    patience = dask.utils.parse_timedelta(dask.config.get("shortlist.patience", _PATIENCE))
+    asked = asyncio.ensure_future(ask())
+    heard = worked = questioned = time.monotonic()
+    question: asyncio.Future[Any] | None = None
+    try:
+        while not (await asyncio.wait([asked], timeout=_LOOK))[0]:
+            if client.status != "running":
+                raise ConnectionError(f"the client is {client.status}")
+            now = time.monotonic()
+            if question is None and now - questioned > _QUESTION:
+                question = asyncio.ensure_future(client.scheduler.ncores_running())
+                questioned = now
+            elif question is not None and question.done():
+                # An error is an answer, too: of the connection, which is looked at, or of an
+                # old scheduler that does not know the question.
+                heard = now
+                if question.exception() is not None or question.result():
+                    worked = now
+                question = None
+            _check_patience(now - heard, now - worked, patience)
+        return asked.result()
+    finally:
+        for waiting in (asked, question):
+            if waiting is not None and not waiting.cancel() and not waiting.cancelled():
+                waiting.exception()  # somebody has looked at it
+
+
+def _check_patience(silent: float, idle: float, patience: float) -> None:
+    remedy = (
+        "The work was stopped. To wait longer, set dask's configuration "
+        f'"shortlist.patience", which is {patience:g} s.'
+    )
+    if silent > patience:
+        raise RuntimeError(
+            f"The Dask scheduler has not answered for {silent:.0f} s: it hangs, or the network "
+            f"does. {remedy}"
+        )
+    if idle > patience:
+        raise RuntimeError(
+            f"No worker of the Dask cluster has been running for {idle:.0f} s: they are lost, or "
+            "paused because their memory is full and their disk takes no more. Give them memory, "
+            f"disk or smaller partitions. {remedy}"
+        )
 
 
 @dataclass(frozen=True)
@@ -233,8 +285,10 @@ def lost_cluster() -> Iterator[None]:
     except (Exception, asyncio.CancelledError) as error:
         if client is None or not _tells_of_loss(error, client):
             raise
+        # Dask goes on to list every task that was waited for.
+        said = ": ".join([type(error).__name__, *str(error).splitlines()[:1]]).rstrip(":")
         raise RuntimeError(
-            f"The connection to the Dask scheduler was lost ({type(error).__name__}: {error}). "
+            f"The connection to the Dask scheduler was lost ({said}). "
             "The work was stopped. Start a scheduler, connect a Client to it and try again."
         ) from error
 

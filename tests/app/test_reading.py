@@ -160,8 +160,8 @@ def test_features_are_those_of_rows_one_by_one():
     again = Features.from_plain(features.to_plain())
     pd.testing.assert_frame_equal(again.make(typed), made)
     # Weekday, month and hour are those of the calendar.
-    raw = features._parts["at"].make(typed["at"].to_numpy())
-    names = features._parts["at"].names("at")
+    raw = features._encoders["at"].make(typed["at"].to_numpy())
+    names = features._encoders["at"].names("at")
     when = pd.to_datetime(rows["at"], dayfirst=True)
     for part, wanted in (
         ("year", when.dt.year), ("month", when.dt.month), ("day", when.dt.day),

@@ -61,8 +61,9 @@ train = rng.permutation(len(boils))[:46]
 test = np.setdiff1d(np.arange(len(boils)), train)
 
 # %%
-# The ranking is learned inside the groups, the regression from all times at once; both with
-# the setting that suits them best.
+# The ranking is learned inside the groups, the regression from all times at once. Both settings
+# were found by looking at these pairs: the picture shows the idea and is no test. With C = 0.1
+# or less the regression is ahead.
 ranker = RankSVM(C=10).fit(X[train], minutes[train], qid=laboratory[train])
 regression = Ridge(0.1).fit(X[train], minutes[train])
 figure, panels = plt.subplots(1, 2, figsize=(9.5, 4.2), sharey=True)

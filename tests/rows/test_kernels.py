@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
@@ -87,6 +87,9 @@ def exact_entry(name, x, z, gamma):
     dtype=st.sampled_from(["f4", "f8"]),
     sparse_rows=st.booleans(),
     given_gamma=st.booleans(),
+)
+@example(
+    seed=1, name="poly", offset=0.0, scale=1e-6, dtype="f4", sparse_rows=False, given_gamma=True
 )
 def test_bounds_hold_far_from_the_origin(
     seed, name, offset, scale, dtype, sparse_rows, given_gamma

@@ -161,6 +161,8 @@ _COARSE, _COARSE32 = 1e-12, 0.05
 _FEW = 2000
 # Entries up to which float32 arithmetic cannot overflow.
 _LARGEST = 1e36
+# Errors from which what float32 loses to underflow is below them.
+_SMALLEST = 1e-40
 
 
 @dataclass(frozen=True)
@@ -245,9 +247,12 @@ class NamedKernel:
         kernel = self
         if KINDS[self.name].shifts:
             kernel = replace(self, centre=counted.centre())
-        largest, error = (float(b[counted.rows].max()) for b in kernel.bounds(counted.X, UNIT))
+        q, r = (bound[counted.rows] for bound in kernel.bounds(counted.X, UNIT))
+        largest, error = float(q.max()), float(r.max())
         dense = not sparse.issparse(counted.X) or counted.X.shape[1] <= _FEW
         if self.name == "rbf" and dense and not error <= _COARSE * counted.X.shape[1]:
             return replace(self, direct=True, narrow=False)
         exact = error * UNIT32 / UNIT <= _COARSE32 * largest
-        return replace(kernel, narrow=exact and largest * largest <= _LARGEST)
+        least = float((q * r)[q > 0.0].min(initial=1.0)) * UNIT32 / UNIT
+        inside = least >= _SMALLEST and largest * largest <= _LARGEST
+        return replace(kernel, narrow=exact and inside)

@@ -1,7 +1,6 @@
 import os
 import signal
 
-import pytest
 from hypothesis import settings
 
 # Speed is measured in benchmarks/: a busy machine must not fail a test.
@@ -13,6 +12,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 def pytest_configure(config):
+    # A shell in the background has Ctrl-C ignored, and what it starts inherits that.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     # What a file shares is made once: its tests stay in one process.
     if config.getoption("dist", "no") == "load":
         config.option.dist = "loadfile"
@@ -27,11 +29,3 @@ def pytest_collection_modifyitems(config, items):
         if known is not None and known.max_examples > 25:
             fewer = max(25, known.max_examples // 3)
             test._hypothesis_internal_use_settings = settings(known, max_examples=fewer)
-
-
-@pytest.fixture
-def interruptible():
-    """Let Ctrl-C raise KeyboardInterrupt, also where the shell had it ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
+from sklearn.pipeline import Pipeline
 
 from ._checks import label_index
 
@@ -20,7 +21,10 @@ def margins_of(estimator: Any) -> Callable[[Any], Any] | None:
     """
     if hasattr(estimator, "decision_function"):
         return estimator.decision_function
-    if type(estimator).__module__.startswith("lightgbm.") and is_classifier(estimator):
+    last = estimator
+    while isinstance(last, Pipeline):
+        last = last.steps[-1][1]
+    if type(last).__module__.startswith("lightgbm.") and is_classifier(last):
         return partial(estimator.predict, raw_score=True)
     return None
 

@@ -120,6 +120,12 @@ main()
 """
 
 
+def heed_signals():
+    """Undo what a caller may have ignored, such as nohup."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 @pytest.mark.parametrize(
     ("number", "code", "words"),
     [
@@ -135,7 +141,7 @@ def test_a_signal_leaves_nothing(files, number, code, words):
          "--report", "report.html"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        preexec_fn=heed_signals,
     )  # fmt: skip
     assert process.stdout.readline() == b"working\n"
     assert {path.name for path in files.iterdir()} > before  # the reserved outputs

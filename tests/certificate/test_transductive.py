@@ -142,7 +142,6 @@ def test_an_interrupted_refit_changes_nothing(at, solver, error):
 
 
 @pytest.mark.parametrize("solver", ["swap", "feasible_direction"])
-@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_leaves_the_model(solver):
     data = make("plain", 8, 40)
     model = TransductiveTopK(k=1, solver=solver).fit(data.X, data.y)

@@ -246,7 +246,6 @@ def test_not_fitted_before_fit(small):
 
 
 @pytest.mark.parametrize("solver", ["newton", "accelerated"])
-@pytest.mark.usefixtures("interruptible")
 def test_interrupt_leaves_the_estimator_unfitted(solver):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(30_000, 60))

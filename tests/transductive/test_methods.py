@@ -174,7 +174,6 @@ def test_a_limit_in_cpu_seconds_ends_the_search():
 
 
 @pytest.mark.parametrize("exit_by", ["ctrl-c", "raise", "return"])
-@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_and_callbacks_end_the_branch_and_bound(exit_by):
     X, y, candidates = random_data(3, 100, 100, 20)
     problem = build(X, y, np.ones(100), candidates, np.ones(100), 5)

@@ -155,16 +155,16 @@ struct PairRoom {
   std::vector<double> score;
   std::vector<PairWeights> lower, upper;
   std::vector<PairRowSums> sums;
-  std::vector<double> lower_columns, upper_columns;
+  std::vector<double> columns;
+  std::vector<std::uint32_t> lower_before;
   bool taken = false;
 
   std::size_t bytes() const {
     return sort.bytes() + (items.capacity() + spare.capacity()) * sizeof(PairItem) +
-           count.capacity() * sizeof(std::uint32_t) +
+           (count.capacity() + lower_before.capacity()) * sizeof(std::uint32_t) +
            (lower.capacity() + upper.capacity()) * sizeof(PairWeights) +
            sums.capacity() * sizeof(PairRowSums) +
-           (score.capacity() + lower_columns.capacity() + upper_columns.capacity()) *
-               sizeof(double);
+           (score.capacity() + columns.capacity()) * sizeof(double);
   }
 };
 
@@ -435,42 +435,44 @@ class PartnerSums {
   PartnerSums(const PairPlan<I>& plan, const double* values, double* out, std::size_t n_columns,
               PairRoom& room)
       : work(16 + 4 * n_columns), plan_(plan), values_(values), out_(out), columns_(n_columns),
-        lower_(room.lower_columns), upper_(room.upper_columns) {}
+        sums_(room.columns), lower_before_(room.lower_before) {}
 
   const std::size_t work;  // a split, for every item
 
   void open(std::size_t begin, std::size_t n) {
     row_ = plan_.row + begin;
-    if (lower_.size() < (n + 1) * columns_) {
-      lower_.resize((n + 1) * columns_);
-      upper_.resize((n + 1) * columns_);
-    }
+    n_ = n;
+    if (sums_.size() < (n + 2) * columns_) sums_.resize((n + 2) * columns_);
+    if (lower_before_.size() < n + 1) lower_before_.resize(n + 1);
   }
 
   void first() {
-    std::fill_n(lower_.data(), columns_, 0.0);
-    std::fill_n(upper_.data(), columns_, 0.0);
+    std::fill_n(lower_sums(0), columns_, 0.0);
+    std::fill_n(upper_sums(0), columns_, 0.0);
+    lower_before_[0] = 0;
   }
 
   void next(std::size_t p, const PairItem& item, bool is_lower) {
-    const double low = is_lower ? item.as_lower : 0.0, up = is_lower ? 0.0 : item.as_upper;
+    const std::size_t lowers = lower_before_[p], uppers = p - lowers;
+    lower_before_[p + 1] = static_cast<std::uint32_t>(lowers + is_lower);
+    const double weight = is_lower ? item.as_lower : item.as_upper;
     const double* const value = values_ + static_cast<std::size_t>(row_[item.at]) * columns_;
-    double* const lower = lower_.data() + p * columns_;
-    double* const upper = upper_.data() + p * columns_;
-    for (std::size_t c = 0; c < columns_; ++c) {
-      lower[columns_ + c] = lower[c] + low * value[c];
-      upper[columns_ + c] = upper[c] + up * value[c];
-    }
+    const double* const sum = is_lower ? lower_sums(lowers) : upper_sums(uppers);
+    double* const after = is_lower ? lower_sums(lowers + 1) : upper_sums(uppers + 1);
+    for (std::size_t c = 0; c < columns_; ++c) after[c] = sum[c] + weight * value[c];
   }
 
   void last(std::size_t) {}
 
   void upper(const PairItem& i) {
-    if (i.as_upper != 0.0) add(row_[i.at], lower_.data(), i.violated, i.far);
+    if (i.as_upper == 0.0) return;
+    add(row_[i.at], lower_sums(lower_before_[i.violated]), lower_sums(lower_before_[i.far]));
   }
 
   void lower(const PairItem& j) {
-    if (j.as_lower != 0.0) add(row_[j.at], upper_.data(), j.violates_far, j.violates);
+    if (j.as_lower == 0.0) return;
+    const std::size_t from = j.violates_far, to = j.violates;
+    add(row_[j.at], upper_sums(from - lower_before_[from]), upper_sums(to - lower_before_[to]));
   }
 
   void pair(const PairItem& upper, const PairItem& lower, double z, bool is_far) {
@@ -482,14 +484,18 @@ class PartnerSums {
   void close() {}
 
  private:
+  // Sums over the first items of either half: those of the lower one from the front of the
+  // room, those of the upper one from its end.
+  double* lower_sums(std::size_t items) { return sums_.data() + items * columns_; }
+  double* upper_sums(std::size_t items) { return sums_.data() + (n_ + 1 - items) * columns_; }
+
   void add_one(std::size_t row, double weight, std::size_t partner) {
     for (std::size_t c = 0; c < columns_; ++c) {
       out_[row * columns_ + c] += weight * values_[partner * columns_ + c];
     }
   }
 
-  void add(std::size_t row, const double* before, std::size_t from, std::size_t to) {
-    const double *first = before + from * columns_, *last = before + to * columns_;
+  void add(std::size_t row, const double* first, const double* last) {
     double* out = out_ + row * columns_;
     for (std::size_t c = 0; c < columns_; ++c) out[c] += last[c] - first[c];
   }
@@ -499,7 +505,9 @@ class PartnerSums {
   double* out_;
   std::size_t columns_;
   const I* row_ = nullptr;
-  std::vector<double>&lower_, &upper_;  // sums over either half, before each item
+  std::size_t n_ = 0;
+  std::vector<double>& sums_;
+  std::vector<std::uint32_t>& lower_before_;  // items of the lower half before each of all
 };
 
 }  // namespace shortlist

@@ -21,11 +21,6 @@ struct LinearModel {
     for (std::size_t j = 0; j < m; ++j) z[j] = bias == 0.0 ? 0.0 : bias * last[j];
   }
 
-  void read(std::size_t feature, double value, double* z) const {
-    const double* wf = w + feature * m;
-    for (std::size_t j = 0; j < m; ++j) z[j] += value * wf[j];
-  }
-
   void write(std::size_t feature, double value, const DualEntry* change, std::size_t count) {
     double* wf = w + feature * m;
     for (std::size_t e = 0; e < count; ++e) wf[change[e].label] += value * change[e].value;
@@ -68,6 +63,27 @@ SHORTLIST_CLONES inline void add_scores(const float* row, const double* model,
   add_scores_loop(row, model, n_features, m, z);
 }
 
+// The same of the entries that a sparse row stores.
+template <typename V, typename I>
+SHORTLIST_INLINE void add_stored_loop(const V* value, const I* column, std::size_t stored,
+                                      const double* model, std::size_t m, double* z) {
+  for (std::size_t p = 0; p < stored; ++p) {
+    const double* w = model + static_cast<std::size_t>(column[p]) * m;
+    const double x = value[p];
+    for (std::size_t j = 0; j < m; ++j) z[j] += x * w[j];
+  }
+}
+#define SHORTLIST_ADD_STORED(V, I)                                                             \
+  SHORTLIST_CLONES inline void add_stored(const V* value, const I* column, std::size_t stored, \
+                                          const double* model, std::size_t m, double* z) {     \
+    add_stored_loop(value, column, stored, model, m, z);                                       \
+  }
+SHORTLIST_ADD_STORED(double, std::int32_t)
+SHORTLIST_ADD_STORED(double, std::int64_t)
+SHORTLIST_ADD_STORED(float, std::int32_t)
+SHORTLIST_ADD_STORED(float, std::int64_t)
+#undef SHORTLIST_ADD_STORED
+
 template <typename V>
 struct DenseScores {
   const V* x;
@@ -99,7 +115,8 @@ struct CsrScores {
   void scores(std::size_t i, double* z) const {
     x.check(i, i + 1);
     model.start(z);
-    for (I p = x.start[i]; p < x.start[i + 1]; ++p) model.read(x.column[p], x.value[p], z);
+    const I first = x.start[i];
+    add_stored(x.value + first, x.column + first, x.stored(i, i + 1), model.w, model.m, z);
   }
 
   void add(std::size_t i, const DualEntry* change, std::size_t count) {

@@ -473,9 +473,9 @@ class PairProblem:
             degree, partners = both[:, 0], both[:, 1:].reshape(values.shape)
         else:
             partners = self.partners(f, width, values)
-        out = degree[column] * values - partners
-        out *= (self.c * self.curvature(width) * self.weight)[column]
-        return out
+        np.subtract(degree[column] * values, partners, out=partners)
+        partners *= (self.c * self.curvature(width) * self.weight)[column]
+        return partners
 
     def curved(self, sums: PairSums) -> tuple[PairProblem, PairSums]:
         """Return the problem of the rows with a curved pair, and its sums.

@@ -240,7 +240,7 @@ def _maximise(
     """Return which rows are taken, None where nothing keeps the bounds."""
     solved = milp(
         -worth,
-        constraints=LinearConstraint(members, lower, upper),
+        constraints=LinearConstraint(_narrow(members), lower, upper),
         integrality=np.ones(len(worth)),
         bounds=Bounds(0.0, 1.0),
         options={"mip_rel_gap": 0.0},
@@ -270,6 +270,15 @@ def _contenders(gain: np.ndarray, rule: Rule) -> np.ndarray:
     return np.sort(order[place < rule.k])
 
 
+def _narrow(matrix: Any) -> sparse.csc_array:
+    """Return the matrix with the 32-bit indices that HiGHS takes; later versions see to it."""
+    matrix = sparse.csc_array(matrix)
+    matrix.indices, matrix.indptr = (
+        part.astype(np.int32) for part in (matrix.indices, matrix.indptr)
+    )
+    return matrix
+
+
 def _members(group: np.ndarray, n_groups: int) -> sparse.csr_array:
     n = len(group)
     return sparse.csr_array((np.ones(n), (group, np.arange(n))), shape=(n_groups, n))
@@ -290,7 +299,7 @@ def _conflict(
     )
     solved = milp(
         np.concatenate([np.zeros(n), np.ones(len(wanted))]),
-        constraints=LinearConstraint(sparse.hstack([members, slack]), lower, upper),
+        constraints=LinearConstraint(_narrow(sparse.hstack([members, slack])), lower, upper),
         integrality=np.ones(n + len(wanted)),
         bounds=Bounds(0.0, np.concatenate([np.ones(n), lower[wanted]])),
     )

@@ -22,7 +22,7 @@ from .threads import every
 _ROWS, _COLUMNS = 1024, 1024
 # Columns up to which sparse rows are made dense, some at a time: products of sparse rows
 # take longer than those of so many columns.
-FEW_COLUMNS = 600
+FEW_COLUMNS = 300
 
 
 class _Scratch(threading.local):

@@ -292,7 +292,7 @@ FILES = [
                                  "to_feather"),
          {"a": "number", "d": "date"}, {"a": [1.5, NAN], "d": [day("2020-01-31"), NAN]}),
     File("polars.parquet", polars({"a": [1, None, 3], "d": [date(2020, 1, 31), None, None],
-                                   "m": [Decimal("1.50"), Decimal("2"), None]},
+                                   "m": [Decimal("1.50"), Decimal("2.00"), None]},
                                   "write_parquet"),
          {"a": "number", "d": "date", "m": "number"},
          {"a": [1, NAN, 3], "d": [day("2020-01-31"), NAN, NAN], "m": [1.5, 2, NAN]}),

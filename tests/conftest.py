@@ -18,3 +18,14 @@ def pytest_configure(config):
     # What a file shares is made once: its tests stay in one process.
     if config.getoption("dist", "no") == "load":
         config.option.dist = "loadfile"
+
+
+def pytest_collection_modifyitems(config, items):
+    """Draw fewer random cases in the usual run than with ``-m "slow or not slow"``."""
+    if config.option.markexpr != "not slow":
+        return
+    for test in {getattr(item.obj, "__func__", item.obj) for item in items if item.obj}:
+        known = getattr(test, "_hypothesis_internal_use_settings", None)
+        if known is not None and known.max_examples > 25:
+            fewer = max(25, known.max_examples // 3)
+            test._hypothesis_internal_use_settings = settings(known, max_examples=fewer)

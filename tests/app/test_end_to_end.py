@@ -153,6 +153,7 @@ def test_a_signal_leaves_nothing(files, number, code, words):
     assert {path.name for path in files.iterdir()} == before
 
 
+@pytest.mark.slow
 def test_a_hundred_columns_of_text_and_dates(tmp_path, invoke, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)

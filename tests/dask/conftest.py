@@ -4,14 +4,19 @@ import dask
 import pytest
 from distributed import Client, LocalCluster
 
-PATIENT = {"distributed.comm.timeouts.connect": "120s"}
+# A busy machine may take its time to connect; the profiler of idle workers takes ours.
+CALM = {"distributed.comm.timeouts.connect": "120s", "distributed.worker.profile.enabled": False}
 
 
-@pytest.fixture(scope="session")
-def cluster():
-    """A real one: two worker processes of one thread each."""
+@pytest.fixture(scope="module")
+def client():
+    """A real cluster: two worker processes of one thread each.
+
+    It ends with its module: where a client exists, dask shuffles through it even if asked
+    to compute in this thread.
+    """
     with (
-        dask.config.set(PATIENT),
+        dask.config.set(CALM),
         LocalCluster(
             n_workers=2,
             threads_per_worker=1,
@@ -19,16 +24,8 @@ def cluster():
             dashboard_address=":0",
             memory_limit=0,
         ) as cluster,
+        Client(cluster) as client,
     ):
-        yield cluster
-
-
-@pytest.fixture(scope="module")
-def client(cluster):
-    """It ends with its module: where a client exists, dask shuffles through it even if asked
-    to compute in this thread.
-    """
-    with dask.config.set(PATIENT), Client(cluster) as client:
         client.wait_for_workers(2)
         yield client
 

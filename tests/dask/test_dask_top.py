@@ -292,6 +292,7 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
+@pytest.mark.slow
 def test_on_a_real_cluster(client, rows):
     X, y = rows
     parts = on_parts(X, y, 4)

@@ -255,6 +255,7 @@ def test_every_family_of_pick(tumours, family):
         check(made, X, tolerance=tolerance, wide=True)
 
 
+@pytest.mark.slow
 def test_what_pick_returns(tumours):
     X, y = tumours[0].copy(), tumours[1]
     X[::7, 3] = np.nan
@@ -342,6 +343,7 @@ def as_inputs(session, rows):
     return inputs
 
 
+@pytest.mark.slow
 def test_what_pick_returns_of_a_table():
     """Text, dates, numbers as text, gaps."""
     pd = pytest.importorskip("pandas")

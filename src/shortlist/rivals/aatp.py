@@ -79,7 +79,7 @@ class BoundaryProblem:
 
     def above(self, scores: np.ndarray) -> float:
         """Weight of the rows over the boundary; rounding does not lift one."""
-        return float(self.weight[scores > _ON_BOUNDARY * np.abs(scores).max()].sum())
+        return float(self.weight[scores > on_boundary(scores)].sum())
 
     def prove(self, found: Boundary) -> Proof:
         """Prove the model against the dual point of its own programme."""
@@ -284,6 +284,7 @@ class AATP(LinearRival):
         (plane, row), certificate, n_iter = solve(self, problem)
         self._keep(data.classes, plane.w, centre, plane.b, certificate, n_iter)
         self.boundary_ = int(used[row])
+        self._on_boundary_ = on_boundary(plane.scores(labelled.rows))
         self.n_tried_ = problem.tried
         if problem.tried < len(used):
             warnings.warn(
@@ -294,11 +295,34 @@ class AATP(LinearRival):
             )
         return self
 
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return the scores of rows: positive above the boundary, and zero on it.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to score.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Scores.
+        """
+        scores = super().decision_function(X)
+        # One training row lies on the boundary; how its score is rounded decides nothing.
+        scores[np.abs(scores) <= self._on_boundary_] = 0.0
+        return scores
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         # As many rows are called positive as tau says, however many are.
         tags.classifier_tags.poor_score = True
         return tags
+
+
+def on_boundary(scores: np.ndarray) -> float:
+    """Return up to which size a score is rounding of zero, where training rows have these."""
+    return float(_ON_BOUNDARY * np.abs(scores).max())
 
 
 def labelled_rows(

@@ -8,8 +8,8 @@ of the times cannot.
 
 Published retention times are not ours to hand on, so this example starts one step earlier:
 substances leave a non-polar gas-chromatographic column roughly in the order of their boiling
-points. Molecules and boiling points (degrees Celsius, as handbooks have them) are real; the
-times are computed from them.
+points. The molecules are real; their boiling points (degrees Celsius) were written down from
+memory, without a source at hand, so take them for about right; the times are computed from them.
 """
 
 # %%

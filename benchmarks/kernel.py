@@ -167,7 +167,7 @@ def against_svc(names: list[str], sizes: list[int], repeats: int, summary: Summa
 def coordinate_seconds(model: Any, K: np.ndarray, y: np.ndarray, ours: bool) -> float:
     """CPU seconds of the published method, from its own start or from ours."""
     positive, negative = np.flatnonzero(y), np.flatnonzero(~y)
-    threshold = model._threshold(float(len(positive)), float(len(negative)))
+    threshold = model._check_parameters().threshold(float(len(negative)))
     problem = KernelTopProblem(
         KernelMatrix(K, None), positive, negative, np.ones(len(y)),
         1.0, SQUARED_HINGE, threshold, cache_bytes=0,

@@ -1,10 +1,9 @@
 """The benchmark builds problems by hand; a change of the solver's seams must reach it."""
 
 import pytest
+from benchmarks.kernel import MODELS, coordinate_seconds
 from sklearn.datasets import load_digits
 from sklearn.metrics.pairwise import rbf_kernel
-
-from benchmarks.kernel import MODELS, coordinate_seconds
 
 
 @pytest.mark.parametrize("ours", [False, True])

@@ -26,9 +26,20 @@ from .comparison import COMBINATION, forecast_budgets
 from .drift import drawn_rows, find_drift, weighted_outlook, weighted_rows
 from .goals import GOALS, Goal
 from .guarantee import check_shift, check_wish, refuse_beside, reserve
+from .heats import run_heat
 from .history import Candidates, check_budget, make_folds, stacked
 from .importance import Study
-from .models import EFFORTS, RACE_ROWS, Task, as_numbers, contestants, default_features, kind_of
+from .models import (
+    EFFORTS,
+    HEAT_ROWS,
+    RACE_ROWS,
+    SURVIVORS,
+    Task,
+    as_numbers,
+    contestants,
+    default_features,
+    kind_of,
+)
 from .order import Clusters, read_order, time_folds, windows_in_words
 from .outlook import Evidence, Outlook
 from .plan import make_plan
@@ -275,9 +286,6 @@ def pick(
         repeats = _REPEATS[effort]
     if time is not None:
         cv, repeats = time_folds(terms, history, only_new), None
-    folds = make_folds(history, cv, repeats, seed, RACE_ROWS[effort])
-    if time is not None:
-        folds = replace(folds, text=windows_in_words(folds, terms))
     task = Task(
         places / pool.n_rows,
         len(history),
@@ -286,6 +294,9 @@ def pick(
         effort,
         seed,
     )
+    folds = make_folds(history, cv, repeats, seed, RACE_ROWS, task.hurried)
+    if time is not None:
+        folds = replace(folds, text=windows_in_words(folds, terms))
     competing, left_out = contestants(models, task, features is not None, aim.families)
     race = Race(
         competing,
@@ -296,6 +307,9 @@ def pick(
         forecast_budgets(pool.n_rows, places) / pool.n_rows,
         judged,
     )
+    if task.long and isinstance(models, str) and judged is None:
+        race, gone = run_heat(race, HEAT_ROWS[effort], SURVIVORS[effort], seed)
+        left_out |= gone
     run_race(race, n_jobs, progress)
     combination = combine(race, seed)
     outlook, winner = _outlook(race, combination, pool.n_rows, aim.outlook)
@@ -325,7 +339,7 @@ def pick(
         "goal": goal,
         "scoring": _judged_by(aim, scoring),
         "features": str(race.features),
-        "models": [model.name for model in competing],
+        "models": [model.name for model in race.models],
         "n_fits": len(race.runs) + len(stack.estimators_),
         "seconds": perf_counter() - start,
         "versions": {
@@ -430,7 +444,8 @@ def _refit(race: Race, combination: Combination, aim: Goal) -> tuple[Pipeline, l
     for i, weight in zip(members, combination.head.weights, strict=True):
         if weight != 0.0:
             model = race.models[i]
-            one, said = fit_model(model.name, model.final, made, history.target, history.weight)
+            grown = model.for_rows(len(history), final=True)
+            one, said = fit_model(model.name, grown, made, history.target, history.weight)
             fitted.append(one)
             problems += [f"{model.name}, fitted to the whole history, {text}." for text in said]
     stack = aim.stack(race, combination, made, fitted)

@@ -4,8 +4,8 @@ Every contestant learns from a sample of a fold's training part and scores rows 
 part. The head that will combine the members weighs these scores. The families that move the
 combined score most race, each with one setting: the first of its family that moves it half as
 much as the strongest, because settings that suit many rows come first, and few rows favour the
-cautious ones. The yardstick always races. Rare positives are all taken, up to a hundred: a heat chooses between
-models and forecasts nothing.
+cautious ones. The yardstick always races. Rare positives are all taken, up to a hundred: a
+heat chooses between models and forecasts nothing.
 """
 
 from __future__ import annotations

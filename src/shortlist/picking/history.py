@@ -20,8 +20,10 @@ from .noise import shares
 
 # What weighs the members: by the benchmark of pick, the best of those that TopStack offers.
 HEAD = "greedy"
-# Rows of either class that are held out, at least, where not all folds are visited.
+# Rows of either class that are held out, at least, where not all folds are visited, and parts
+# that these are tested in.
 _ENOUGH = 100
+_PARTS = 4
 # Rows that are scored at a time.
 _BLOCK = 65_536
 
@@ -319,14 +321,13 @@ def make_folds(
     repeats: int | None,
     seed: int,
     limit: int | None = None,
-    brief: bool = False,
+    fewest: int | None = None,
 ) -> Folds:
     """Split the history; training parts without both classes are left out.
 
-    With an integer `cv`, a history of more rows than `limit` is split as a sample of them, and
-    where it is to be `brief` only so many folds are visited that enough of either class are
-    held out. The rows a fit did not see then make two folds: how far folds differ would be
-    hard to say of the few.
+    With an integer `cv`, a history of more rows than `limit` is split as a sample of them. With
+    `fewest` only so many folds are visited, or more until enough of either class are held out.
+    Each is then tested in parts: how far folds differ would be hard to say of one or two.
     """
     rows = np.arange(len(history))
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
@@ -335,18 +336,19 @@ def make_folds(
         check_number("repeats", repeats, least=1, integer=True)
         if limit is not None and len(history) > limit:
             rows = _sample(history, limit, seed)
-        folds, fewest, note = _affordable(history, int(cv), rows)
+        folds, rarer, note = _affordable(history, int(cv), rows)
         kind = StratifiedKFold if history.groups is None else StratifiedGroupKFold
-        visited = max(2, int(np.ceil(folds * _ENOUGH / fewest))) if brief else folds
-        halved = visited < folds and fewest >= 2 * folds
+        visited = folds if fewest is None else max(fewest, int(np.ceil(folds * _ENOUGH / rarer)))
+        parts = 1 if visited >= folds else max(2, _PARTS // visited)
+        partly = 1 < parts <= rarer // folds
         splitters = [
-            kind(2 * folds if halved else folds, shuffle=True, random_state=seed + repeat)
+            kind(folds * parts if partly else folds, shuffle=True, random_state=seed + repeat)
             for repeat in range(repeats)
         ]
-        if halved:
-            splitters = [_Halved(splitter, visited) for splitter in splitters]
+        if partly:
+            splitters = [_InParts(splitter, visited, parts) for splitter in splitters]
         how = "stratified" if history.groups is None else "grouped, stratified"
-        text = f"{visited} of {folds} folds of a {how}" if halved else f"{folds}-fold {how}"
+        text = f"{visited} of {folds} folds of a {how}" if partly else f"{folds}-fold {how}"
         text += f" cross-validation, {repeats} times" if repeats > 1 else " cross-validation"
         if len(rows) < len(history):
             text += (
@@ -385,27 +387,30 @@ def make_folds(
 
 
 @dataclass(frozen=True)
-class _Halved:
-    """The first of some folds, each tested in two halves.
+class _InParts:
+    """The first of some folds, each tested in parts.
 
     Attributes
     ----------
     splitter : splitter
-        Makes the halves.
+        Makes the parts of all folds.
     visited : int
         Folds to visit.
+    parts : int
+        Parts of each.
     """
 
     splitter: Any
     visited: int
+    parts: int
 
     def split(
         self, X: Any, y: np.ndarray, groups: np.ndarray | None
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield training and test parts; two of a fold have the same training part."""
-        halves = [test for _, test in self.splitter.split(X, y, groups)]
+        """Yield training and test parts; those of a fold have the same training part."""
+        parts = [test for _, test in self.splitter.split(X, y, groups)]
         for fold in range(self.visited):
-            tested = halves[2 * fold : 2 * fold + 2]
+            tested = parts[fold * self.parts : (fold + 1) * self.parts]
             train = np.setdiff1d(np.arange(len(y)), np.concatenate(tested), assume_unique=True)
             for test in tested:
                 yield train, test

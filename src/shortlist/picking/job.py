@@ -31,6 +31,7 @@ from .history import Candidates, check_budget, make_folds, stacked
 from .importance import Study
 from .models import (
     EFFORTS,
+    FOLDS,
     HEAT_ROWS,
     RACE_ROWS,
     SURVIVORS,
@@ -294,7 +295,8 @@ def pick(
         effort,
         seed,
     )
-    folds = make_folds(history, cv, repeats, seed, RACE_ROWS, task.hurried)
+    fewest = FOLDS[effort] if task.long else None
+    folds = make_folds(history, cv, repeats, seed, RACE_ROWS, fewest)
     if time is not None:
         folds = replace(folds, text=windows_in_words(folds, terms))
     competing, left_out = contestants(models, task, features is not None, aim.families)
@@ -307,7 +309,9 @@ def pick(
         forecast_budgets(pool.n_rows, places) / pool.n_rows,
         judged,
     )
+    n_fits = 0
     if task.long and isinstance(models, str) and judged is None:
+        n_fits = len(competing)
         race, gone = run_heat(race, HEAT_ROWS[effort], SURVIVORS[effort], seed)
         left_out |= gone
     run_race(race, n_jobs, progress)
@@ -340,7 +344,7 @@ def pick(
         "scoring": _judged_by(aim, scoring),
         "features": str(race.features),
         "models": [model.name for model in race.models],
-        "n_fits": len(race.runs) + len(stack.estimators_),
+        "n_fits": n_fits + len(folds.rounds()) * len(race.finishers()) + len(stack.estimators_),
         "seconds": perf_counter() - start,
         "versions": {
             "python": platform.python_version(),

@@ -45,8 +45,9 @@ FOLDS = {"quick": 1, "normal": 2, "thorough": None}
 RACE_ROWS = 100_000
 # A kernel fit grows with the square of the rows.
 _KERNEL_ROWS = 10_000
-# Trees of a forest see at most this many rows each, drawn anew for every tree.
-_TREE_ROWS = {"quick": 10_000, "normal": 10_000, "thorough": 20_000}
+# Where a history has more rows than the first, each tree of a forest draws the second of them,
+# anew and with replacement, which is why the first is larger.
+_TREE_ROWS = {"quick": (15_000, 10_000), "normal": (15_000, 10_000), "thorough": (20_000, 20_000)}
 _FORESTS = (
     RandomForestClassifier,
     ExtraTreesClassifier,
@@ -54,7 +55,7 @@ _FORESTS = (
     ExtraTreesRegressor,
 )
 # All trees of a forest together see about as many rows: its size on disk grows with them.
-_FOREST_ROWS = 1_000_000
+_FOREST_ROWS = 1_500_000
 _FEWEST_TREES = 100
 # Trees in the folds, and in the model that ranks the candidates.
 _FOLD_TREES = {"quick": 100, "normal": 100, "thorough": 300}
@@ -79,7 +80,7 @@ class Model:
     is_baseline : bool
         Whether the others are measured against it.
     tree_rows : int or None
-        Rows that a tree of a forest sees at most; None: no limit, or no forest of ours.
+        Rows that each tree of a forest draws; None: it sees all, or this is no forest of ours.
     """
 
     name: str
@@ -94,7 +95,6 @@ class Model:
         estimator = self.final if final else self.estimator
         if self.tree_rows is None or n_rows <= self.tree_rows:
             return estimator
-        # Trees of an extra-trees forest see all rows; where they are many, each its own sample.
         return clone(estimator).set_params(bootstrap=True, max_samples=self.tree_rows / n_rows)
 
 
@@ -372,13 +372,14 @@ def contestants(
 
 
 def _grid(family: str, task: Task, families: Mapping[str, Family]) -> list[Model]:
+    most, drawn = _TREE_ROWS[task.effort]
     return [
         Model(
             _name(family, params),
             family,
             estimator,
             _grown(estimator, task),
-            tree_rows=_TREE_ROWS[task.effort] if isinstance(estimator, _FORESTS) else None,
+            tree_rows=drawn if task.n_rows > most and isinstance(estimator, _FORESTS) else None,
         )
         for params, estimator in families[family][0](task)
     ]
@@ -388,7 +389,7 @@ def _grown(estimator: Any, task: Task) -> Any:
     """Return the estimator for the whole history."""
     if not isinstance(estimator, _FORESTS):
         return estimator
-    affordable = max(_FEWEST_TREES, _FOREST_ROWS // min(task.n_rows, _TREE_ROWS[task.effort]))
+    affordable = max(_FEWEST_TREES, _FOREST_ROWS // min(task.n_rows, _TREE_ROWS[task.effort][0]))
     trees = min(_FINAL_TREES[task.effort], affordable)
     return clone(estimator).set_params(n_estimators=trees)
 

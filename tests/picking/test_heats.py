@@ -10,7 +10,7 @@ import pytest
 from sklearn.preprocessing import FunctionTransformer
 
 from shortlist import pick
-from shortlist.picking.heats import run_heat
+from shortlist.picking.heats import FAMILIES, ROWS, run_heat
 from shortlist.picking.history import check_history, make_folds, thinned
 from shortlist.picking.models import LONG, Model
 from shortlist.picking.race import Race, run_race
@@ -83,6 +83,13 @@ def test_a_sample_keeps_rare_rows():
     np.testing.assert_array_equal(thinned(positive, every, 10_000, 0, 2), every)
 
 
+@pytest.fixture(autouse=True)
+def short_heat(monkeypatch):
+    """Let a heat learn from 300 rows and leave one family."""
+    monkeypatch.setitem(ROWS, "quick", 300)
+    monkeypatch.setitem(FAMILIES, "quick", 1)
+
+
 class Counted(Column):
     """Count the rows of each fit."""
 
@@ -126,7 +133,7 @@ def test_the_heat_lets_the_best_through_and_the_yardstick(weighted):
     weight = np.random.default_rng(0).integers(1, 4, 1200).astype(float) if weighted else None
     race = race_of({"a": [1], "b": [2, 0], "c": [3], "d": [4]}, weight=weight)
     Counted.fits.clear()
-    left, gone = run_heat(race, 300, 1, 0)
+    left, gone = run_heat(race, "quick", 0)
     assert names(left) == ["a 1", "b 0"]
     assert set(gone) == {"c", "d"}
     # A fifth of 300 rows are positive, and a hundred are wanted.
@@ -136,12 +143,12 @@ def test_the_heat_lets_the_best_through_and_the_yardstick(weighted):
     assert f"heat on {n_rows} rows" in gone["c"]
     assert not race.runs
     assert not left.runs
-    again, _ = run_heat(race, 300, 1, 0)
+    again, _ = run_heat(race, "quick", 0)
     assert names(again) == names(left)
 
 
 def test_of_equal_settings_the_first_races():
-    left, gone = run_heat(race_of({"a": [0], "b": [0, 0]}), 300, 2, 0)
+    left, gone = run_heat(race_of({"a": [0], "b": [0, 0]}), "quick", 0)
     assert names(left)[0] == "a 0"
     assert len(left.models) + len(gone) == 2
 
@@ -153,7 +160,7 @@ def test_a_model_that_fails_in_the_heat_is_named():
 
     race = race_of({"a": [1], "b": [0]})
     race.models.append(Model("broken", "broken", Broken(), Broken()))
-    left, gone = run_heat(race, 300, 3, 0)
+    left, gone = run_heat(race, "quick", 0)
     assert "broken" not in names(left)
     assert gone["broken"] == "RuntimeError: no luck"
 
@@ -163,7 +170,7 @@ def test_without_both_classes_there_is_no_heat():
     test = np.flatnonzero(~LABELS)[:200]
     train = np.setdiff1d(np.arange(1200), test)
     race = replace(race, folds=replace(race.folds, splits=[(train, test)], first=1))
-    left, gone = run_heat(race, 300, 1, 0)
+    left, gone = run_heat(race, "quick", 0)
     assert left is race
     assert not gone
 
@@ -196,7 +203,7 @@ def test_the_same_rule_with_everything_that_may_be_said(long, said):
     np.testing.assert_array_equal(found.scores, again.scores)
     models = found.settings["models"]
     assert models[0] == "logistic regression"
-    assert len(models) <= 3
+    assert len(models) <= 2
     assert len({name.partition("(")[0] for name in models}) == len(models)
     assert TRUTH[found.selected].mean() > 2 * TRUTH.mean()
     if said in ("plain", "weights", "value"):
@@ -211,7 +218,7 @@ def test_the_same_rule_for_sums(long):
     number = np.where(LABELS, 10.0, 1.0) + HISTORY[:, 1]
     found = pick(HISTORY, number, NEW, 30, goal="sum", effort="quick")
     assert found.settings["models"][0] == "ridge"
-    assert len(found.settings["models"]) <= 3
+    assert len(found.settings["models"]) <= 2
     assert TRUTH[found.selected].mean() > 2 * TRUTH.mean()
 
 

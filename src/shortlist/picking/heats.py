@@ -17,13 +17,16 @@ import numpy as np
 from .history import thinned
 from .race import Race, run_race
 
-# Rows that a heat is judged on, at most.
+# Rows that a heat learns from, and families that it lets through, at most.
+ROWS = {"quick": 2_000, "normal": 3_000, "thorough": 10_000}
+FAMILIES = {"quick": 2, "normal": 3, "thorough": 6}
+# Rows that it is judged on, at most.
 _JUDGED = 10_000
 # Rows of either class to learn from, and to be judged on, where there are as many.
 _LEAST = 100
 
 
-def run_heat(race: Race, size: int, most: int, seed: int) -> tuple[Race, dict[str, str]]:
+def run_heat(race: Race, effort: str, seed: int) -> tuple[Race, dict[str, str]]:
     """Return the race of those who are left, and the families left out with the reason.
 
     Parameters
@@ -31,17 +34,15 @@ def run_heat(race: Race, size: int, most: int, seed: int) -> tuple[Race, dict[st
     race : Race
         All contestants, before the start. The last fold lends its rows: with times, the
         latest.
-    size : int
-        Rows to learn from.
-    most : int
-        Families that are left, at most.
+    effort : "quick", "normal" or "thorough"
+        How many rows are learned from, and how many families are left.
     seed : int
         Of the sample, and of the head.
     """
     history, splits = race.history, race.folds.splits
     last = race.folds.rounds()[-1]
     tested = np.concatenate([splits[fold][1] for fold in last])
-    learn = thinned(history.positive, splits[last[0]][0], size, seed, _LEAST)
+    learn = thinned(history.positive, splits[last[0]][0], ROWS[effort], seed, _LEAST)
     test = thinned(history.positive, tested, _JUDGED, seed, _LEAST)
     if len(np.unique(history.positive[test])) < 2:
         return race, {}
@@ -56,7 +57,7 @@ def run_heat(race: Race, size: int, most: int, seed: int) -> tuple[Race, dict[st
     for i, share in zip(members, moved, strict=True):
         settings.setdefault(race.models[i].family, {})[i] = float(share)
     order = sorted(settings, key=lambda family: -sum(settings[family].values()))
-    left = [family for family in order[:most] if any(settings[family].values())]
+    left = [family for family in order[: FAMILIES[effort]] if any(settings[family].values())]
     kept = {0} | {
         next(i for i, s in settings[family].items() if s >= 0.5 * max(settings[family].values()))
         for family in left

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 import warnings
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from time import perf_counter
@@ -29,22 +28,11 @@ from .guarantee import check_shift, check_wish, refuse_beside, reserve
 from .heats import run_heat
 from .history import Candidates, check_budget, make_folds, stacked
 from .importance import Study
-from .models import (
-    EFFORTS,
-    FOLDS,
-    HEAT_ROWS,
-    RACE_ROWS,
-    SURVIVORS,
-    Task,
-    as_numbers,
-    contestants,
-    default_features,
-    kind_of,
-)
+from .models import EFFORTS, RACE_ROWS, Task, as_numbers, contestants, default_features, kind_of
 from .order import Clusters, read_order, time_folds, windows_in_words
 from .outlook import Evidence, Outlook
 from .plan import make_plan
-from .race import Progress, Race, fit_features, fit_model, run_race
+from .race import Progress, Race, fit_features, fit_model, fit_problems, run_race
 from .result import Shortlist, at_budget
 from .scoring import check_scoring
 from .subject import subject_of
@@ -148,7 +136,8 @@ def pick(
         "RankSVM of sets" and "SVR of sets".
     cv : int, splitter or iterable of splits, default=5
         An integer is a number of stratified folds, shuffled; lowered, with a warning,
-        where one class has fewer rows. A splitter is used as it is: `TimeSeriesSplit`
+        where one class has fewer rows; of a long history few of them are visited (see
+        `effort`). A splitter is used as it is: `TimeSeriesSplit`
         learns from the past only. Training parts without both classes are left out.
     repeats : int, default=None
         Times the folds are drawn; None leaves it to `effort`. For an integer `cv` only.
@@ -164,8 +153,9 @@ def pick(
         The label to look for. It may be left out for labels that explain themselves: 0/1,
         False/True, -1/1 and no/yes.
     effort : {"quick", "normal", "thorough"}, default="normal"
-        Settings a family, trees a forest, repeats of the folds, and rows of a long history
-        that race (6,000, 20,000 or 100,000).
+        Settings a family, trees a forest, repeats of the folds. On a history of more than 6,000
+        rows (thorough: 20,000) a heat on a sample chooses who races, and fewer folds are
+        visited.
     value, cost : number, column or pair of arrays, default=None
         What a hit brings, and what taking a row costs. The list is then that of the largest
         expected sum, :math:`\sum_i (p_i v_i - c_i)` with calibrated probabilities
@@ -295,8 +285,7 @@ def pick(
         effort,
         seed,
     )
-    fewest = FOLDS[effort] if task.long else None
-    folds = make_folds(history, cv, repeats, seed, RACE_ROWS, fewest)
+    folds = make_folds(history, cv, repeats, seed, RACE_ROWS, task.folds)
     if time is not None:
         folds = replace(folds, text=windows_in_words(folds, terms))
     competing, left_out = contestants(models, task, features is not None, aim.families)
@@ -312,7 +301,7 @@ def pick(
     n_fits = 0
     if task.long and isinstance(models, str) and judged is None:
         n_fits = len(competing)
-        race, gone = run_heat(race, HEAT_ROWS[effort], SURVIVORS[effort], seed)
+        race, gone = run_heat(race, effort, seed)
         left_out |= gone
     run_race(race, n_jobs, progress)
     combination = combine(race, seed)
@@ -353,7 +342,7 @@ def pick(
             "sklearn": sklearn.__version__,
             "shortlist": __version__,
         },
-        "warnings": weak + _fit_problems(race),
+        "warnings": weak + fit_problems(race),
     }
     found = Shortlist(
         n_candidates=pool.n_rows,
@@ -496,17 +485,3 @@ def _weak_points(race: Race, outlook: Outlook, winner: str, k: int) -> list[str]
             "Look for better features or more labelled rows."
         )
     return found
-
-
-def _fit_problems(race: Race) -> list[str]:
-    """Warnings of the fits, counted by family, and models that failed."""
-    fits: Counter[str] = Counter()
-    counts: Counter[tuple[str, str]] = Counter()
-    for (i, _), run in race.runs.items():
-        family = race.models[i].family
-        fits[family] += 1
-        counts.update((family, kind) for kind in run.problems)
-    return [
-        f"{family}: {count} of {fits[family]} fits {kind}"
-        for (family, kind), count in sorted(counts.items())
-    ] + [f"{race.models[i].name} failed and left the race: {e}" for i, e in race.failed.items()]

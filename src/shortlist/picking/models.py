@@ -36,11 +36,8 @@ EFFORTS = ("quick", "normal", "thorough")
 
 # A history of more rows is long: a heat on few of its rows chooses who races.
 LONG = {"quick": 6_000, "normal": 6_000, "thorough": 20_000}
-# Rows that a heat learns from, families that it lets through at most, and folds that are
-# visited then, at least; None: all.
-HEAT_ROWS = {"quick": 2_000, "normal": 3_000, "thorough": 10_000}
-SURVIVORS = {"quick": 2, "normal": 3, "thorough": 6}
-FOLDS = {"quick": 1, "normal": 2, "thorough": None}
+# Folds that are visited then, at least; None: all.
+_FOLDS = {"quick": 1, "normal": 2, "thorough": None}
 # Rows of the history that race; more say little more.
 RACE_ROWS = 100_000
 # A kernel fit grows with the square of the rows.
@@ -136,9 +133,14 @@ class Task:
         return self.n_rows > LONG[self.effort]
 
     @property
+    def folds(self) -> int | None:
+        """Folds to visit, at least; None: all."""
+        return _FOLDS[self.effort] if self.long else None
+
+    @property
     def hurried(self) -> bool:
         """Whether a long history is to be raced quickly."""
-        return self.long and self.effort != "thorough"
+        return self.folds is not None
 
     def some(self, settings: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return the settings of a family that compete.

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -218,3 +219,17 @@ def _kind(warning: warnings.WarningMessage) -> str:
     if issubclass(warning.category, ConvergenceWarning):
         return "did not converge"
     return f"gave a {warning.category.__name__}: {str(warning.message).splitlines()[0]}"
+
+
+def fit_problems(race: Race) -> list[str]:
+    """Warnings of the fits, counted by family, and models that failed."""
+    fits: Counter[str] = Counter()
+    counts: Counter[tuple[str, str]] = Counter()
+    for (i, _), run in race.runs.items():
+        family = race.models[i].family
+        fits[family] += 1
+        counts.update((family, kind) for kind in run.problems)
+    return [
+        f"{family}: {count} of {fits[family]} fits {kind}"
+        for (family, kind), count in sorted(counts.items())
+    ] + [f"{race.models[i].name} failed and left the race: {e}" for i, e in race.failed.items()]

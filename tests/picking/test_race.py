@@ -11,7 +11,7 @@ from sklearn.preprocessing import FunctionTransformer
 from shortlist import pick
 from shortlist.picking.combining import combine
 from shortlist.picking.history import check_history, make_folds
-from shortlist.picking.models import RACE_ROWS, Model, Task, contestants
+from shortlist.picking.models import LONG, Model, Task, contestants
 from shortlist.picking.race import Race, run_race
 from shortlist.stacking.heads import fit_head
 
@@ -88,24 +88,36 @@ def test_changing_the_labels_of_a_fold_changes_its_forecast_only_through_trainin
     assert not np.array_equal(before.log_odds[~mine], after.log_odds[~mine])
 
 
-def test_a_quick_race_on_a_long_history_is_short():
-    long = Task(0.05, RACE_ROWS["quick"] + 1, False, None, "quick", 0)
+@pytest.mark.parametrize("effort", ["quick", "normal"])
+def test_a_race_on_a_long_history_is_short(effort):
+    long = Task(0.05, LONG[effort] + 1, False, None, effort, 0)
     models, left_out = contestants("auto", long)
     assert "extra trees take its place" in left_out["random forest"]
     forest = next(model.estimator for model in models if model.family == "extra trees")
-    short = replace(long, n_rows=RACE_ROWS["quick"])
-    others, kept = contestants("auto", short)
+    others, kept = contestants("auto", replace(long, n_rows=LONG[effort]))
     assert "random forest" not in kept
     other = next(model.estimator for model in others if model.family == "extra trees")
     assert forest.n_estimators < other.n_estimators
     # Whoever asks for it gets it, and more effort has it.
     assert "random forest" not in contestants(["random forest"], long)[1]
-    assert "random forest" not in contestants("auto", replace(long, effort="normal"))[1]
+    assert "random forest" not in contestants("auto", replace(long, effort="thorough"))[1]
+
+
+def test_trees_see_as_many_rows_in_a_fold_as_in_the_whole_history():
+    models, _ = contestants("auto", Task(0.05, 50_000, False, None, "normal", 0))
+    forest = next(model for model in models if model.family == "extra trees")
+    for n_rows in (20_000, 50_000):
+        for final in (False, True):
+            sized = forest.for_rows(n_rows, final)
+            assert sized.bootstrap
+            assert sized.max_samples * n_rows == pytest.approx(10_000)
+    assert forest.for_rows(10_000).max_samples is None
+    assert models[0].for_rows(50_000) is models[0].estimator
 
 
 @pytest.mark.parametrize("grouped", [False, True])
 def test_long_histories_race_on_a_sample(monkeypatch, grouped):
-    monkeypatch.setitem(RACE_ROWS, "normal", 150)
+    monkeypatch.setattr("shortlist.picking.job.RACE_ROWS", 150)
     groups = np.repeat(np.arange(60), 5) if grouped else None
     seen = []
 

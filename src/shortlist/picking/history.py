@@ -20,6 +20,10 @@ from .noise import shares
 
 # What weighs the members: by the benchmark of pick, the best of those that TopStack offers.
 HEAD = "greedy"
+# Rows of either class that are held out, at least, where not all folds are visited, and parts
+# that these are tested in.
+_ENOUGH = 100
+_PARTS = 4
 # Rows that are scored at a time.
 _BLOCK = 65_536
 
@@ -300,13 +304,30 @@ class Folds:
     note: str | None
     at_random: bool = False
 
+    def rounds(self) -> list[list[int]]:
+        """Return the folds by their training part: those of a round are tested by one fit."""
+        found: list[list[int]] = []
+        for fold, (train, _) in enumerate(self.splits):
+            if found and np.array_equal(self.splits[found[-1][0]][0], train):
+                found[-1].append(fold)
+            else:
+                found.append([fold])
+        return found
+
 
 def make_folds(
-    history: History, cv: Any, repeats: int | None, seed: int, limit: int | None = None
+    history: History,
+    cv: Any,
+    repeats: int | None,
+    seed: int,
+    limit: int | None = None,
+    fewest: int | None = None,
 ) -> Folds:
     """Split the history; training parts without both classes are left out.
 
-    With an integer `cv`, a history of more rows than `limit` is split as a sample of them.
+    With an integer `cv`, a history of more rows than `limit` is split as a sample of them. With
+    `fewest` only so many folds are visited, or more until enough of either class are held out.
+    Each is then tested in parts: how far folds differ would be hard to say of one or two.
     """
     rows = np.arange(len(history))
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
@@ -315,12 +336,19 @@ def make_folds(
         check_number("repeats", repeats, least=1, integer=True)
         if limit is not None and len(history) > limit:
             rows = _sample(history, limit, seed)
-        folds, note = _affordable(history, int(cv), rows)
+        folds, rarer, note = _affordable(history, int(cv), rows)
         kind = StratifiedKFold if history.groups is None else StratifiedGroupKFold
+        visited = folds if fewest is None else max(fewest, int(np.ceil(folds * _ENOUGH / rarer)))
+        parts = 1 if visited >= folds else max(2, _PARTS // visited)
+        partly = 1 < parts <= rarer // folds
         splitters = [
-            kind(folds, shuffle=True, random_state=seed + repeat) for repeat in range(repeats)
+            kind(folds * parts if partly else folds, shuffle=True, random_state=seed + repeat)
+            for repeat in range(repeats)
         ]
-        text = f"{folds}-fold {'stratified' if history.groups is None else 'grouped, stratified'}"
+        if partly:
+            splitters = [_InParts(splitter, visited, parts) for splitter in splitters]
+        how = "stratified" if history.groups is None else "grouped, stratified"
+        text = f"{visited} of {folds} folds of a {how}" if partly else f"{folds}-fold {how}"
         text += f" cross-validation, {repeats} times" if repeats > 1 else " cross-validation"
         if len(rows) < len(history):
             text += (
@@ -358,24 +386,61 @@ def make_folds(
     return Folds(splits, len(per_repeat[0]), tested, ratio, text, note, at_random)
 
 
+@dataclass(frozen=True)
+class _InParts:
+    """The first of some folds, each tested in parts.
+
+    Attributes
+    ----------
+    splitter : splitter
+        Makes the parts of all folds.
+    visited : int
+        Folds to visit.
+    parts : int
+        Parts of each.
+    """
+
+    splitter: Any
+    visited: int
+    parts: int
+
+    def split(
+        self, X: Any, y: np.ndarray, groups: np.ndarray | None
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield training and test parts; those of a fold have the same training part."""
+        parts = [test for _, test in self.splitter.split(X, y, groups)]
+        for fold in range(self.visited):
+            tested = parts[fold * self.parts : (fold + 1) * self.parts]
+            train = np.setdiff1d(np.arange(len(y)), np.concatenate(tested), assume_unique=True)
+            for test in tested:
+                yield train, test
+
+
+def thinned(positive: np.ndarray, rows: np.ndarray, size: int, seed: int, least: int) -> np.ndarray:
+    """Return some of the rows, as many of each class in proportion, but `least` if there are."""
+    if len(rows) <= size:
+        return rows
+    rng = np.random.default_rng(seed)
+    drawn = []
+    for some in (rows[positive[rows]], rows[~positive[rows]]):
+        count = max(round(size * len(some) / len(rows)), min(least, len(some)))
+        drawn.append(rng.choice(some, count, replace=False))
+    return np.sort(np.concatenate(drawn))
+
+
 def _sample(history: History, size: int, seed: int) -> np.ndarray:
     """Rows of a sample: so many of each class, two at least, or whole groups up to so many."""
-    rng = np.random.default_rng(seed)
     if history.groups is None:
-        part = size / len(history)
-        drawn = [
-            rng.choice(some, max(2, round(part * len(some))), replace=False)
-            for some in (np.flatnonzero(history.positive), np.flatnonzero(~history.positive))
-        ]
-        return np.sort(np.concatenate(drawn))
+        return thinned(history.positive, np.arange(len(history)), size, seed, 2)
+    rng = np.random.default_rng(seed)
     labels, group, sizes = np.unique(history.groups, return_inverse=True, return_counts=True)
     order = rng.permutation(len(labels))
     taken = order[np.cumsum(sizes[order]) <= size]
     return np.flatnonzero(np.isin(group, taken if len(taken) else order[:1]))
 
 
-def _affordable(history: History, folds: int, rows: np.ndarray) -> tuple[int, str | None]:
-    """Folds that give every test part a row of either class, and what was changed."""
+def _affordable(history: History, folds: int, rows: np.ndarray) -> tuple[int, int, str | None]:
+    """Folds with a row of either class each, rows of the rarer class, and what was changed."""
     positive = history.positive[rows]
     if history.groups is None:
         fewest = int(min(positive.sum(), (~positive).sum()))
@@ -390,8 +455,12 @@ def _affordable(history: History, folds: int, rows: np.ndarray) -> tuple[int, st
             "and one to check."
         )
     if fewest >= folds:
-        return folds, None
-    return fewest, (
-        f"cv={folds} was lowered to {fewest}, because one class has only {fewest} {unit}. The "
-        "estimate is rough; more labelled rows would sharpen it."
+        return folds, fewest, None
+    return (
+        fewest,
+        fewest,
+        (
+            f"cv={folds} was lowered to {fewest}, because one class has only {fewest} {unit}. The "
+            "estimate is rough; more labelled rows would sharpen it."
+        ),
     )

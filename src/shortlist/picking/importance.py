@@ -72,8 +72,10 @@ def find_importance(study: Study, rate: float, n_candidates: int, seed: int) -> 
     rng = np.random.default_rng(seed)
     used = [i for i, weight in zip(study.members, study.head.weights, strict=True) if weight != 0]
     lost = np.zeros((len(folds), len(study.columns)))
+    learned: np.ndarray | None = None
     for number, (train, test) in enumerate(folds):
-        score = _scorer(study, used, train)
+        if learned is None or not np.array_equal(learned, train):
+            score, learned = _scorer(study, used, train), train
         rows = take_rows(history.X, test)
 
         def hits(table: Any, test: np.ndarray = test, score: Any = score) -> Any:
@@ -105,7 +107,9 @@ def _scorer(study: Study, used: list[int], train: np.ndarray) -> Any:
         transformer, made = fit_features(race.features, history, train)
     target = history.target[train]
     fitted = {
-        i: fit_model(race.models[i].name, race.models[i].estimator, made, target, weight)[0]
+        i: fit_model(
+            race.models[i].name, race.models[i].for_rows(len(train)), made, target, weight
+        )[0]
         for i in used
     }
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 import warnings
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from time import perf_counter
@@ -26,13 +25,14 @@ from .comparison import COMBINATION, forecast_budgets
 from .drift import drawn_rows, find_drift, weighted_outlook, weighted_rows
 from .goals import GOALS, Goal
 from .guarantee import check_shift, check_wish, refuse_beside, reserve
+from .heats import run_heat
 from .history import Candidates, check_budget, make_folds, stacked
 from .importance import Study
 from .models import EFFORTS, RACE_ROWS, Task, as_numbers, contestants, default_features, kind_of
 from .order import Clusters, read_order, time_folds, windows_in_words
 from .outlook import Evidence, Outlook
 from .plan import make_plan
-from .race import Progress, Race, fit_features, fit_model, run_race
+from .race import Progress, Race, fit_features, fit_model, fit_problems, run_race
 from .result import Shortlist, at_budget
 from .scoring import check_scoring
 from .subject import subject_of
@@ -136,7 +136,8 @@ def pick(
         "RankSVM of sets" and "SVR of sets".
     cv : int, splitter or iterable of splits, default=5
         An integer is a number of stratified folds, shuffled; lowered, with a warning,
-        where one class has fewer rows. A splitter is used as it is: `TimeSeriesSplit`
+        where one class has fewer rows; of a long history few of them are visited (see
+        `effort`). A splitter is used as it is: `TimeSeriesSplit`
         learns from the past only. Training parts without both classes are left out.
     repeats : int, default=None
         Times the folds are drawn; None leaves it to `effort`. For an integer `cv` only.
@@ -152,8 +153,9 @@ def pick(
         The label to look for. It may be left out for labels that explain themselves: 0/1,
         False/True, -1/1 and no/yes.
     effort : {"quick", "normal", "thorough"}, default="normal"
-        Settings a family, trees a forest, repeats of the folds, and rows of a long history
-        that race (6,000, 20,000 or 100,000).
+        Settings a family, trees a forest, repeats of the folds. On a history of more than 6,000
+        rows (thorough: 20,000) a heat on a sample chooses who races, and fewer folds are
+        visited.
     value, cost : number, column or pair of arrays, default=None
         What a hit brings, and what taking a row costs. The list is then that of the largest
         expected sum, :math:`\sum_i (p_i v_i - c_i)` with calibrated probabilities
@@ -275,9 +277,6 @@ def pick(
         repeats = _REPEATS[effort]
     if time is not None:
         cv, repeats = time_folds(terms, history, only_new), None
-    folds = make_folds(history, cv, repeats, seed, RACE_ROWS[effort])
-    if time is not None:
-        folds = replace(folds, text=windows_in_words(folds, terms))
     task = Task(
         places / pool.n_rows,
         len(history),
@@ -286,6 +285,9 @@ def pick(
         effort,
         seed,
     )
+    folds = make_folds(history, cv, repeats, seed, RACE_ROWS, task.folds)
+    if time is not None:
+        folds = replace(folds, text=windows_in_words(folds, terms))
     competing, left_out = contestants(models, task, features is not None, aim.families)
     race = Race(
         competing,
@@ -296,6 +298,11 @@ def pick(
         forecast_budgets(pool.n_rows, places) / pool.n_rows,
         judged,
     )
+    n_fits = 0
+    if task.long and isinstance(models, str) and judged is None:
+        n_fits = len(competing)
+        race, gone = run_heat(race, effort, seed)
+        left_out |= gone
     run_race(race, n_jobs, progress)
     combination = combine(race, seed)
     outlook, winner = _outlook(race, combination, pool.n_rows, aim.outlook)
@@ -325,8 +332,8 @@ def pick(
         "goal": goal,
         "scoring": _judged_by(aim, scoring),
         "features": str(race.features),
-        "models": [model.name for model in competing],
-        "n_fits": len(race.runs) + len(stack.estimators_),
+        "models": [model.name for model in race.models],
+        "n_fits": n_fits + len(folds.rounds()) * len(race.finishers()) + len(stack.estimators_),
         "seconds": perf_counter() - start,
         "versions": {
             "python": platform.python_version(),
@@ -335,7 +342,7 @@ def pick(
             "sklearn": sklearn.__version__,
             "shortlist": __version__,
         },
-        "warnings": weak + _fit_problems(race),
+        "warnings": weak + fit_problems(race),
     }
     found = Shortlist(
         n_candidates=pool.n_rows,
@@ -430,7 +437,8 @@ def _refit(race: Race, combination: Combination, aim: Goal) -> tuple[Pipeline, l
     for i, weight in zip(members, combination.head.weights, strict=True):
         if weight != 0.0:
             model = race.models[i]
-            one, said = fit_model(model.name, model.final, made, history.target, history.weight)
+            grown = model.for_rows(len(history), final=True)
+            one, said = fit_model(model.name, grown, made, history.target, history.weight)
             fitted.append(one)
             problems += [f"{model.name}, fitted to the whole history, {text}." for text in said]
     stack = aim.stack(race, combination, made, fitted)
@@ -477,17 +485,3 @@ def _weak_points(race: Race, outlook: Outlook, winner: str, k: int) -> list[str]
             "Look for better features or more labelled rows."
         )
     return found
-
-
-def _fit_problems(race: Race) -> list[str]:
-    """Warnings of the fits, counted by family, and models that failed."""
-    fits: Counter[str] = Counter()
-    counts: Counter[tuple[str, str]] = Counter()
-    for (i, _), run in race.runs.items():
-        family = race.models[i].family
-        fits[family] += 1
-        counts.update((family, kind) for kind in run.problems)
-    return [
-        f"{family}: {count} of {fits[family]} fits {kind}"
-        for (family, kind), count in sorted(counts.items())
-    ] + [f"{race.models[i].name} failed and left the race: {e}" for i, e in race.failed.items()]

@@ -34,12 +34,17 @@ from ..top.estimators import PatMat
 BASELINE = "logistic regression"
 EFFORTS = ("quick", "normal", "thorough")
 
-# Rows of the history that race; more say little more about which model is better.
-RACE_ROWS = {"quick": 6_000, "normal": 20_000, "thorough": 100_000}
+# A history of more rows is long: a heat on few of its rows chooses who races.
+LONG = {"quick": 6_000, "normal": 6_000, "thorough": 20_000}
+# Folds that are visited then, at least; None: all.
+_FOLDS = {"quick": 1, "normal": 2, "thorough": None}
+# Rows of the history that race; more say little more.
+RACE_ROWS = 100_000
 # A kernel fit grows with the square of the rows.
 _KERNEL_ROWS = 10_000
-# Trees of a forest see at most this many rows each, drawn anew for every tree.
-_TREE_ROWS = {"quick": 10_000, "normal": 20_000, "thorough": 20_000}
+# Where a history has more rows than the first, each tree of a forest draws the second of them,
+# anew and with replacement, which is why the first is larger.
+_TREE_ROWS = {"quick": (15_000, 10_000), "normal": (15_000, 10_000), "thorough": (20_000, 20_000)}
 _FORESTS = (
     RandomForestClassifier,
     ExtraTreesClassifier,
@@ -71,6 +76,8 @@ class Model:
         The same for the whole history: forests grow more trees.
     is_baseline : bool
         Whether the others are measured against it.
+    tree_rows : int or None
+        Rows that each tree of a forest draws; None: it sees all, or this is no forest of ours.
     """
 
     name: str
@@ -78,6 +85,14 @@ class Model:
     estimator: Any
     final: Any
     is_baseline: bool = False
+    tree_rows: int | None = None
+
+    def for_rows(self, n_rows: int, final: bool = False) -> Any:
+        """Return the estimator for so many rows to learn from."""
+        estimator = self.final if final else self.estimator
+        if self.tree_rows is None or n_rows <= self.tree_rows:
+            return estimator
+        return clone(estimator).set_params(bootstrap=True, max_samples=self.tree_rows / n_rows)
 
 
 @dataclass(frozen=True)
@@ -113,9 +128,19 @@ class Task:
         return self.effort == "quick"
 
     @property
+    def long(self) -> bool:
+        """Whether a heat chooses who races."""
+        return self.n_rows > LONG[self.effort]
+
+    @property
+    def folds(self) -> int | None:
+        """Folds to visit, at least; None: all."""
+        return _FOLDS[self.effort] if self.long else None
+
+    @property
     def hurried(self) -> bool:
         """Whether a long history is to be raced quickly."""
-        return self.quick and self.n_rows > RACE_ROWS["quick"]
+        return self.folds is not None
 
     def some(self, settings: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return the settings of a family that compete.
@@ -142,23 +167,20 @@ Setting = tuple[str, Any]
 
 def _logistic(task: Task) -> Iterator[Setting]:
     yield "", task.scaled(LogisticRegression(max_iter=1000))
-    yield "C=0.01", task.scaled(LogisticRegression(C=0.01, max_iter=1000))
+    if not task.hurried:
+        yield "C=0.01", task.scaled(LogisticRegression(C=0.01, max_iter=1000))
 
 
 def forest(kind: type, leaves: tuple[int, ...], task: Task, **settings: Any) -> Iterator[Setting]:
     """Forests of one kind, with leaves of different sizes."""
-    # Trees of an extra-trees forest see all rows; only where they are many, each its own sample.
-    most = _TREE_ROWS[task.effort]
-    sample = {"bootstrap": True, "max_samples": most / task.n_rows} if task.n_rows > most else {}
     trees = _HURRIED_TREES if task.hurried else _FOLD_TREES[task.effort]
-    for leaf in task.some(leaves):
+    for leaf in leaves if task.hurried else task.some(leaves):
         yield (
             f"leaf={leaf}",
             kind(
                 trees,
                 min_samples_leaf=leaf,
                 random_state=task.seed,
-                **sample,
                 **settings,
             ),
         )
@@ -172,12 +194,15 @@ def _extra_trees(task: Task) -> Iterator[Setting]:
     yield from forest(ExtraTreesClassifier, (1, 4), task)
 
 
-# Leaves, trees, learning rate.
-BOOSTED = ((15, 200, 0.05), (7, 300, 0.05))
+def boosted(task: Task) -> tuple[tuple[int, int, float], ...]:
+    """Return leaves, trees and learning rate of each setting of boosting."""
+    if task.hurried:
+        return ((31, 150, 0.07),)
+    return task.some(((15, 200, 0.05), (7, 300, 0.05)))
 
 
 def _hist_boosting(task: Task) -> Iterator[Setting]:
-    for leaves, trees, rate in task.some(BOOSTED):
+    for leaves, trees, rate in boosted(task):
         yield (
             f"leaves={leaves}, trees={trees}",
             HistGradientBoostingClassifier(
@@ -193,7 +218,7 @@ def _hist_boosting(task: Task) -> Iterator[Setting]:
 
 def light(kind: Callable[..., Any], task: Task) -> Iterator[Setting]:
     """Yield settings of LightGBM, for labels or for numbers."""
-    for leaves, trees, rate in task.some(BOOSTED):
+    for leaves, trees, rate in boosted(task):
         yield (
             f"leaves={leaves}, trees={trees}",
             kind(
@@ -291,7 +316,7 @@ _ON_REQUEST = ("PatMat",)
 def _too_dear(family: str, task: Task) -> str | None:
     """Say why a family is left out unless it is asked for: half of a quick race's time."""
     if family == "random forest" and task.hurried:
-        return f"extra trees take its place: effort quick, {task.n_rows:,} rows"
+        return f"extra trees take its place: effort {task.effort}, {task.n_rows:,} rows"
     return None
 
 
@@ -349,8 +374,15 @@ def contestants(
 
 
 def _grid(family: str, task: Task, families: Mapping[str, Family]) -> list[Model]:
+    most, drawn = _TREE_ROWS[task.effort]
     return [
-        Model(_name(family, params), family, estimator, _grown(estimator, task))
+        Model(
+            _name(family, params),
+            family,
+            estimator,
+            _grown(estimator, task),
+            tree_rows=drawn if task.n_rows > most and isinstance(estimator, _FORESTS) else None,
+        )
         for params, estimator in families[family][0](task)
     ]
 
@@ -359,7 +391,7 @@ def _grown(estimator: Any, task: Task) -> Any:
     """Return the estimator for the whole history."""
     if not isinstance(estimator, _FORESTS):
         return estimator
-    affordable = max(_FEWEST_TREES, _FOREST_ROWS // min(task.n_rows, _TREE_ROWS[task.effort]))
+    affordable = max(_FEWEST_TREES, _FOREST_ROWS // min(task.n_rows, _TREE_ROWS[task.effort][0]))
     trees = min(_FINAL_TREES[task.effort], affordable)
     return clone(estimator).set_params(n_estimators=trees)
 

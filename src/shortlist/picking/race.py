@@ -1,9 +1,10 @@
 """The race: every model meets every fold, and scores rows that it did not see.
 
 Every fold is visited once, and the features that come before all models are fitted once for
-it. Nothing depends on the clock, so the same seed gives the same race. A history longer than
-``models.RACE_ROWS`` is raced on a sample, drawn by class or by group; only the final fit sees
-every row.
+it. Nothing depends on the clock, so the same seed gives the same race. On a long history a
+heat (:mod:`shortlist.picking.heats`) chooses who races, and few folds are visited. One longer
+than ``models.RACE_ROWS`` is raced on a sample, drawn by class or by group; only the final fit
+sees every row.
 
 What comes after needs two things only. :attr:`Race.runs` holds the held-out scores of every
 model on every fold; :func:`shortlist.picking.combining.combine` turns them into the
@@ -17,6 +18,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -120,58 +122,68 @@ class Race:
 
 def run_race(race: Race, n_jobs: int | None, progress: Progress | None) -> None:
     """Let the models run; the results are in ``race.runs``."""
-    every = range(len(race.folds.splits))
+    rounds = race.folds.rounds()
     # Workers get the track without the results, which grow while tasks are still on their way.
     track = replace(race, runs={}, failed={})
     outcomes = Parallel(n_jobs=n_jobs, return_as="generator")(
-        delayed(_run_fold)(track, fold) for fold in every
+        delayed(_run_round)(track, folds) for folds in rounds
     )
-    for fold, outcome in zip(every, outcomes, strict=True):
+    for number, outcome in enumerate(outcomes, start=1):
         for i, result in outcome.items():
-            if isinstance(result, Run):
-                race.runs[i, fold] = result
+            if not isinstance(result, Exception):
+                race.runs |= {
+                    (i, f): run for f, run in zip(rounds[number - 1], result, strict=True)
+                }
             elif race.models[i].is_baseline:
                 raise result
             else:
                 race.failed.setdefault(i, f"{type(result).__name__}: {result}")
         if progress is not None:
-            done = (fold + 1) * len(race.models)
-            progress(done, len(every) * len(race.models), f"fold {fold + 1} of {len(every)}")
+            done, total = number * len(race.models), len(rounds) * len(race.models)
+            progress(done, total, f"fold {number} of {len(rounds)}")
 
 
-def _run_fold(race: Race, fold: int) -> dict[int, Run | Exception]:
-    train, _ = race.folds.splits[fold]
+def _run_round(race: Race, folds: list[int]) -> dict[int, list[Run] | Exception]:
+    train, _ = race.folds.splits[folds[0]]
     # On few rows threads gain nothing, and on a busy machine they wait for one another.
     with threadpool_limits(1 if len(train) <= _ONE_THREAD_ROWS else None):
-        return dict(_run_models(race, fold))
+        return dict(_run_models(race, folds))
 
 
-def _run_models(race: Race, fold: int) -> Iterator[tuple[int, Run | Exception]]:
-    """Fit the features once, then every model; score the test rows."""
-    train, test = race.folds.splits[fold]
+def _run_models(race: Race, folds: list[int]) -> Iterator[tuple[int, list[Run] | Exception]]:
+    """Fit the features once, then every model; score the test rows of these folds."""
+    train, _ = race.folds.splits[folds[0]]
     history = race.history
     weight = history.weight
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         transformer, learn = fit_features(race.features, history, train)
-        ask = transformer.transform(take_rows(history.X, test))
+        asked = {
+            fold: transformer.transform(take_rows(history.X, race.folds.splits[fold][1]))
+            for fold in folds
+        }
     target = history.target[train]
-    positive = history.positive[test]
     train_weight = None if weight is None else weight[train]
-    test_weight = None if weight is None else weight[test]
     for i, model in enumerate(race.models):
         start = time.perf_counter()
         try:
-            fitted, problems = fit_model(model.name, model.estimator, learn, target, train_weight)
-            scores = member_scores(fitted, ask, 1)
-            share = history.shares(test, scores, race.rates)
-            value = np.nan
-            if race.value is not None:
-                value = race.value(fitted, ask, positive, scores, test_weight)
+            estimator = model.for_rows(len(train))
+            fitted, problems = fit_model(model.name, estimator, learn, target, train_weight)
+            runs = []
+            for fold, ask in asked.items():
+                test = race.folds.splits[fold][1]
+                scores = member_scores(fitted, ask, 1)
+                share = history.shares(test, scores, race.rates)
+                value = np.nan
+                if race.value is not None:
+                    test_weight = None if weight is None else weight[test]
+                    value = race.value(fitted, ask, history.positive[test], scores, test_weight)
+                seconds, start = time.perf_counter() - start, time.perf_counter()
+                runs.append(Run(scores, share, value, seconds, problems))
         except Exception as error:
             yield i, error
             continue
-        yield i, Run(scores, share, value, time.perf_counter() - start, problems)
+        yield i, runs
 
 
 def fit_features(features: Any, history: History, rows: np.ndarray) -> tuple[Any, Any]:
@@ -207,3 +219,17 @@ def _kind(warning: warnings.WarningMessage) -> str:
     if issubclass(warning.category, ConvergenceWarning):
         return "did not converge"
     return f"gave a {warning.category.__name__}: {str(warning.message).splitlines()[0]}"
+
+
+def fit_problems(race: Race) -> list[str]:
+    """Warnings of the fits, counted by family, and models that failed."""
+    fits: Counter[str] = Counter()
+    counts: Counter[tuple[str, str]] = Counter()
+    for (i, _), run in race.runs.items():
+        family = race.models[i].family
+        fits[family] += 1
+        counts.update((family, kind) for kind in run.problems)
+    return [
+        f"{family}: {count} of {fits[family]} fits {kind}"
+        for (family, kind), count in sorted(counts.items())
+    ] + [f"{race.models[i].name} failed and left the race: {e}" for i, e in race.failed.items()]

@@ -20,12 +20,12 @@ from sklearn.svm import SVR
 from ..pairs.estimator import RankSVM
 from ..rows.formulas import minmax_kernel, tanimoto_kernel
 from .models import (
-    BOOSTED,
     Family,
     Setting,
     Task,
     always,
     bits_or_counts,
+    boosted,
     few_rows,
     forest,
     light,
@@ -66,7 +66,7 @@ def _extra_trees(task: Task) -> Iterator[Setting]:
 
 
 def _hist_boosting(task: Task) -> Iterator[Setting]:
-    for leaves, trees, rate in BOOSTED[: 1 if task.quick else 2]:
+    for leaves, trees, rate in boosted(task):
         yield (
             f"leaves={leaves}, trees={trees}",
             HistGradientBoostingRegressor(

@@ -255,6 +255,20 @@ def test_far_away_there_is_no_forecast():
     assert found.at(10).expected_hits.high == 10.0
 
 
+def test_one_row_of_each_customer_is_compared():
+    """Customers come again and are like themselves: their rows would be told apart."""
+    rng = np.random.default_rng(0)
+    people = rng.normal(size=(130, 3))
+    who = (rng.integers(0, 80, 600), rng.integers(50, 130, 300))
+    X, new = (people[each] + 0.01 * rng.normal(size=(len(each), 3)) for each in who)
+    y = rng.random(600) < expit(X[:, 0])
+    assert not pick(X, y, new, 20, models=MODELS, one_per=who).drift.found
+    moved = pick(X, y, new + np.array([0.0, 1.0, 0.0]), 20, models=MODELS, one_per=who)
+    assert moved.drift.columns[0].startswith("x1: usually")
+    assert len(moved.drift.weight) == 600
+    assert pick(X, y, new, 20, models=MODELS).drift.found
+
+
 def test_groups_and_few_rows_are_not_tested():
     X, y = rows(200, 0)
     grouped = pick(X, y, rows(80, 1)[0] + 5, 8, models=MODELS, groups=np.arange(200) // 4)

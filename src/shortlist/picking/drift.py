@@ -116,7 +116,13 @@ def drawn_rows(n_candidates: int, seed: int) -> np.ndarray:
     return np.sort(rng.choice(n_candidates, min(n_candidates, _ROWS), False))
 
 
-def find_drift(history: History, shown: Shown, seed: int, base_rate: float | None = None) -> Drift:
+def find_drift(
+    history: History,
+    shown: Shown,
+    seed: int,
+    base_rate: float | None = None,
+    whose: tuple[np.ndarray | None, np.ndarray | None] | None = (None, None),
+) -> Drift:
     """Compare the history with candidates.
 
     Parameters
@@ -129,12 +135,19 @@ def find_drift(history: History, shown: Shown, seed: int, base_rate: float | Non
         Of the samples, blocks and folds.
     base_rate : float or None
         Share of positives among the candidates; None: as in the history.
+    whose : pair of ndarray or None
+        The entity of each row of the history and of each candidate; None where every row is by
+        itself. One row of each is compared: rows of an entity are alike, and would be told apart
+        without any drift. Without the pair rows belong together in a way that only the history
+        tells, and nothing is tested.
     """
-    if history.groups is not None or len(history) < _LEAST_ROWS:
-        # Rows of a group are alike: they would be told apart without any drift.
+    if whose is None or len(history) < _LEAST_ROWS:
         return no_drift(len(history))
-    past = _drawn_past(history, seed, base_rate)
-    old, new = take_rows(shown.history, past), shown.new()
+    past, new = _drawn_past(history, seed, base_rate), shown.new()
+    if whose[0] is not None and whose[1] is not None:
+        past = past[_one_each(whose[0][past], seed)]
+        new = take_rows(new, _one_each(whose[1][drawn_rows(len(whose[1]), seed)], seed))
+    old = take_rows(shown.history, past)
     n_new = int(new.shape[0])
     if min(len(past), n_new) < _LEAST_ROWS:
         return no_drift(len(history))
@@ -179,6 +192,12 @@ def _drawn_past(history: History, seed: int, base_rate: float | None) -> np.ndar
         weight = weight * factor
     kept = np.flatnonzero(rng.random(len(history)) < weight / weight.max())
     return np.sort(rng.choice(kept, min(len(kept), _ROWS), False))
+
+
+def _one_each(entity: np.ndarray, seed: int) -> np.ndarray:
+    """Return a random row of every entity, in order."""
+    order = np.random.default_rng([seed, len(entity)]).permutation(len(entity))
+    return np.sort(order[np.unique(entity[order], return_index=True)[1]])
 
 
 def _odds(judge: Judge, codes: Codes, rows: Any, past: np.ndarray) -> np.ndarray:

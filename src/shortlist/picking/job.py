@@ -196,8 +196,8 @@ def pick(
     progress : callable, default=None
         Called as ``progress(done, total, message)``.
     shown : Shown, default=None
-        Where `X` holds features that were made before: the columns they were made of, in which
-        drift is looked for. The command passes it.
+        Where `X` holds features that were made before: the columns they were made of, for a
+        look at drift.
 
     Returns
     -------
@@ -255,6 +255,7 @@ def pick(
         cluster=None if clusters is None else CLUSTER,
         clusters=None if clusters is None else Clusters(clusters, y, features, seed),
     )
+    whose = None if groups is not None else (terms.history.entity, terms.candidates.entity)
     if groups is None and (time is None or only_new):
         groups = terms.history.entity
     if only_new and (time is None or groups is None):
@@ -305,12 +306,8 @@ def pick(
     pipeline, problems = _refit(race, combination, aim)
     scores, some = _score(pipeline, pool, drawn_rows(pool.n_rows, seed))
     subject = subject_of(pool, pipeline[0])
-    drift = find_drift(
-        everything,
-        shown or Shown(everything.X, subject.columns, lambda: some),
-        seed,
-        base_rate,
-    )
+    shown = shown or Shown(everything.X, subject.columns, lambda: some)
+    drift = find_drift(everything, shown, seed, base_rate, whose)
     if wish is not None:
         drift = drift.take(left)
     held_out = weighted_rows(combination.held_out, drift)

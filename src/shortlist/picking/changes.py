@@ -1,7 +1,8 @@
 """Columns of two tables, compared one by one: which have changed, and how, in words.
 
-Numbers and dates are compared by Kolmogorov and Smirnov's test, categories by their counts, texts
-by whether their most frequent words are there, gaps by their shares. Each p-value is multiplied
+Numbers are compared by Kolmogorov and Smirnov's test, categories by their counts, texts by
+whether their most frequent words are there, gaps by their shares. Dates are not compared: new rows
+are later than old ones, as a rule, and that alone says nothing. Each p-value is multiplied
 by the number of all comparisons (Bonferroni). What is compared depends on both tables together,
 never on which of them a row is in.
 """
@@ -12,6 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import date
 from functools import partial
 from numbers import Number
 from typing import Any
@@ -31,6 +33,7 @@ _SPARSE = 0.1
 _WORDS = 30
 _LETTERS = 1_000
 _WORD = re.compile(r"\w+")
+_DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}\b")
 
 
 @dataclass(frozen=True)
@@ -102,7 +105,7 @@ def _changes(old: np.ndarray, new: np.ndarray) -> Iterator[Change]:
         yield _numbers(old, new)
     elif kind == "category":
         yield _categories(old.astype(str), new.astype(str))
-    else:
+    elif kind == "text":
         yield from _words(old, new)
 
 
@@ -125,7 +128,7 @@ def _told_shares(what: str, before: float, after: float) -> str:
 
 
 def _numbers(old: np.ndarray, new: np.ndarray) -> Change:
-    before, after = as_floats(old), as_floats(new)
+    before, after = old.astype(float), new.astype(float)
     test = ks_2samp(before, after, method="asymp")
 
     def told() -> str:
@@ -138,15 +141,9 @@ def _numbers(old: np.ndarray, new: np.ndarray) -> Change:
             return f"{percent(outside)} of the candidates lie outside of what was seen"
         if abs(centre - middle) < 0.25 * spread and not 2 / 3 < wider < 1.5:
             return f"spread {wider:.2g} times what it was"
-        return f"usually {_written(centre, new)}, was {_written(middle, old)}"
+        return f"usually {centre:.4g}, was {middle:.4g}"
 
     return Change(float(test.statistic), float(test.pvalue), told)
-
-
-def _written(value: float, values: np.ndarray) -> str:
-    if values.dtype.kind == "M":
-        return str(np.datetime64(round(value), "us").astype("M8[D]"))
-    return f"{value:.4g}"
 
 
 def _categories(old: np.ndarray, new: np.ndarray) -> Change:
@@ -203,20 +200,19 @@ def frequent_words(texts: np.ndarray) -> list[str]:
     return [word for _, word in sorted(some)[:_WORDS]]
 
 
+def _is_date(value: Any) -> bool:
+    return isinstance(value, date) or (isinstance(value, str) and bool(_DATE.match(value)))
+
+
 def kind_of_column(values: np.ndarray) -> str:
-    """Return what known values are: "number" (a date, too), "category" or "text"."""
+    """Return what known values are: "number", "date", "category" or "text"."""
+    if values.dtype.kind in "mM" or (values.dtype.kind in "OU" and all(map(_is_date, values))):
+        return "date"
     numbers = values.dtype.kind == "O" and all(isinstance(value, Number) for value in values)
-    if numbers or values.dtype.kind in "iufbmM":
+    if numbers or values.dtype.kind in "iufb":
         return "number"
     # Nearly all values differ: names and texts, of which the words may come again.
     return "text" if len(set(map(str, values))) > 0.5 * len(values) else "category"
-
-
-def as_floats(values: np.ndarray) -> np.ndarray:
-    """Return numbers as they are, dates and times in microseconds."""
-    if values.dtype.kind in "mM":
-        values = values.astype(f"{values.dtype.kind}8[us]").view("int64")
-    return np.asarray(values, dtype=float)
 
 
 def missing(values: np.ndarray) -> np.ndarray:

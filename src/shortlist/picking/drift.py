@@ -82,6 +82,18 @@ class Drift:
         """Whether the candidates differ from the history."""
         return bool(self.p_value < LEVEL)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, without the weights; None where it was not tested."""
+        tested = self.p_value == self.p_value
+        return {
+            "found": self.found,
+            "p_value": self.p_value if tested else None,
+            "auc": self.auc if tested else None,
+            "columns": self.columns,
+            "effective": self.effective,
+            "refused": self.refused,
+        }
+
     def take(self, rows: np.ndarray) -> Drift:
         """Return it for some rows of the history."""
         return self if self.weight is None else replace(self, weight=self.weight[rows])

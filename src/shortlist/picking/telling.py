@@ -39,7 +39,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 
-from .changes import as_floats, frequent_words, has_words, kind_of_column, missing
+from .changes import frequent_words, has_words, kind_of_column, missing
 from .subject import column_values
 
 _BLOCKS = 5
@@ -58,7 +58,7 @@ class Codes:
     ----------
     columns : list
         One entry a column: None for numbers, a dict from values to codes for categories, a list
-        of words for texts.
+        of words for texts. Dates have no words, only gaps.
     """
 
     columns: list[dict[str, int] | list[str] | None]
@@ -75,8 +75,8 @@ class Codes:
             kind = kind_of_column(both)
             if kind == "number":
                 made.append(None)
-            elif kind == "text":
-                made.append(frequent_words(both))
+            elif kind != "category":
+                made.append(frequent_words(both) if kind == "text" else [])
             else:
                 values, counts = np.unique(both.astype(str), return_counts=True)
                 often = np.argsort(-counts, kind="stable")[:_VALUES]
@@ -97,7 +97,7 @@ def _coded(values: np.ndarray, how: dict[str, int] | list[str] | None) -> np.nda
         return np.column_stack([has_words(values, how), gap]).astype(float)
     made = np.full(len(values), np.nan)
     if how is None:
-        made[~gap] = as_floats(values[~gap])
+        made[~gap] = values[~gap].astype(float)
     else:
         made[~gap] = [how.get(str(value), len(how)) for value in values[~gap]]
     return made

@@ -64,8 +64,8 @@ def _points(x: np.ndarray, y: np.ndarray) -> str:
 
 def curve(shortlist: Shortlist) -> Curve:
     """Compute everything that depends on the budget."""
-    forecast, k, n = shortlist.forecast, shortlist.k, shortlist.n_candidates
-    reach = min(n, max(_REACH * k, 20))
+    forecast, k = shortlist.forecast, shortlist.k
+    reach = max(k, min(shortlist.plan.terms.candidates.longest, max(_REACH * k, 20)))
     grid = np.unique(np.append(np.linspace(1, reach, min(reach, _POINTS)).round(), k)).astype(float)
     known = np.append(0.0, forecast.budgets)
 

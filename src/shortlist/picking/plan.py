@@ -218,7 +218,8 @@ class Plan:
 def _whole(interval: tuple[float, float, float], k: int) -> ExpectedHits:
     """Return an interval of hits, which lie between none and all."""
     value, low, high = interval
-    return ExpectedHits(value, max(0.0, np.floor(low)), min(k, np.ceil(high)), CONFIDENCE)
+    low, high = max(0.0, float(np.floor(low))), min(float(k), float(np.ceil(high)))
+    return ExpectedHits(value, low, high, CONFIDENCE)
 
 
 def _total(gain: np.ndarray, per_row: bool) -> float:

@@ -269,6 +269,39 @@ def test_one_row_of_each_customer_is_compared():
     assert pick(X, y, new, 20, models=MODELS).drift.found
 
 
+def test_weights_reach_lists_of_one_row_per_entity():
+    """Customers of another kind come: what their rows weigh is what they weigh."""
+    rng = np.random.default_rng(0)
+    who = (rng.integers(0, 400, 900), rng.integers(0, 300, 600))
+    people, others = rng.normal(size=(400, 2)), rng.normal(size=(300, 2))
+    others[:, 0] += 1.0
+    X = people[who[0]] + 0.2 * rng.normal(size=(900, 2))
+    new = others[who[1]] + 0.2 * rng.normal(size=(600, 2))
+    y = rng.random(900) < expit(2 * X[:, 0] - 2)
+    hit = rng.random(600) < expit(2 * new[:, 0] - 2)
+    found = pick(X, y, new, 100, models=MODELS, one_per=who)
+    assert found.drift.weight is not None
+    expected = found.expected_hits
+    assert expected.low <= hit[found.selected].sum() <= expected.high
+    usual = pick(X, y, new - [1.0, 0.0], 100, models=MODELS, one_per=who)
+    assert expected.low > usual.expected_hits.value
+
+
+def test_a_refused_forecast_promises_no_sum():
+    X, y = moved(600, 0.0, 0)
+    candidates, _ = moved(300, -6.0, 1)
+    value = (np.full(600, 3.0), np.full(300, 3.0))
+    found = pick(X, y, candidates, 30, models=MODELS, value=value, cost=0.5, fill=True)
+    assert found.drift.refused is not None
+    assert "If nothing had changed, this list would be worth" in found.verdict
+    assert found.expected_gain.low == pytest.approx(-15.0)
+    assert found.expected_gain.high == pytest.approx(75.0)
+    told = found.drift.to_dict()
+    assert told["found"]
+    assert told["refused"] == found.drift.refused
+    assert no_drift(3.0).to_dict()["p_value"] is None
+
+
 def test_groups_and_few_rows_are_not_tested():
     X, y = rows(200, 0)
     grouped = pick(X, y, rows(80, 1)[0] + 5, 8, models=MODELS, groups=np.arange(200) // 4)

@@ -1,10 +1,11 @@
 """Drift: false alarms, power on five kinds of planted shift, and what the weights save.
 
-    python -m benchmarks.pick_drift alarms --runs 400
+    python -m benchmarks.pick_drift alarms --runs 400 --seed 1
     python -m benchmarks.pick_drift power --runs 40
     python -m benchmarks.pick_drift coverage --runs 100
 
-*Alarms*: history and candidates from one place (numbers, categories, gaps, text codes). *Power*:
+*Alarms*: history and candidates from one place, tables of many kinds and sizes; the test of drift
+alone, as `pick` runs it. *Power*:
 one thing is changed among the candidates: the mean of a column, its spread, the values of a
 category, the share of gaps, or how two columns go together. *Coverage*: how often the 90 %
 interval holds the hits when the candidates come from another part of the space (covariate shift:
@@ -19,6 +20,7 @@ import argparse
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -29,10 +31,9 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 from shortlist import pick
-from shortlist.picking.drift import find_drift
+from shortlist.picking.drift import Drift, drawn_rows, find_drift
 from shortlist.picking.history import Candidates, check_history
-from shortlist.picking.models import default_features
-from shortlist.picking.subject import subject_of
+from shortlist.picking.subject import Shown
 
 CITIES = np.array(["Lyon", "Porto", "Graz", "Turin", "Ghent", "Malaga"])
 
@@ -50,6 +51,69 @@ def table(n: int, rng: np.random.Generator) -> pd.DataFrame:
     )
     made.loc[rng.random(n) < 0.1, "age"] = np.nan
     return made
+
+
+def _frame(**columns: np.ndarray) -> pd.DataFrame:
+    return pd.DataFrame(columns)
+
+
+def _correlated(n: int, rng: np.random.Generator) -> np.ndarray:
+    return 0.9 * rng.normal(size=(n, 1)) + 0.3 * rng.normal(size=(n, 20))
+
+
+def _ties(n: int, rng: np.random.Generator) -> np.ndarray:
+    return np.column_stack([rng.poisson(0.3, (n, 4)), rng.integers(0, 2, (n, 4))]).astype(float)
+
+
+def _with_gaps(n: int, rng: np.random.Generator) -> np.ndarray:
+    X = rng.normal(size=(n, 10))
+    X[rng.random(X.shape) < 0.3] = np.nan
+    X[rng.random(n) < 0.98, 0] = np.nan
+    return X
+
+
+def _copies(n: int, rng: np.random.Generator) -> np.ndarray:
+    """Rows that are all copies of sixty."""
+    return np.random.default_rng(5).normal(size=(60, 6))[rng.integers(0, 60, n)]
+
+
+def _zipf(n: int, rng: np.random.Generator, size: int, power: float) -> np.ndarray:
+    chance = np.arange(1, size + 1) ** -power
+    return rng.choice(size, n, p=chance / chance.sum())
+
+
+def _categories(n: int, rng: np.random.Generator) -> pd.DataFrame:
+    values = np.array([f"v{i}" for i in range(30)])
+    return _frame(**{f"c{j}": values[_zipf(n, rng, 30, 1.2)] for j in range(8)})
+
+
+def _many_values(n: int, rng: np.random.Generator) -> pd.DataFrame:
+    values = np.array([f"k{i * 7919 % 9973}" for i in range(500)])
+    codes = {f"c{j}": values[_zipf(n, rng, 500, 1.0)] for j in range(3)}
+    return _frame(x=rng.normal(size=n), **codes)
+
+
+def _texts(n: int, rng: np.random.Generator) -> pd.DataFrame:
+    words = np.array([a + b for a in "kltrsvnp" for b in ("orin", "asal", "imek", "ulis", "egor")])
+    notes = [" ".join(words[_zipf(12, rng, 40, 0.8)]) for _ in range(n)]
+    return _frame(x=rng.normal(size=n), note=np.array(notes, dtype=object))
+
+
+TABLES: dict[str, Callable[[int, np.random.Generator], Any]] = {
+    "mixed": table,
+    "six numbers": lambda n, rng: rng.normal(size=(n, 6)),
+    "one number": lambda n, rng: rng.normal(size=(n, 1)),
+    "fifty numbers": lambda n, rng: rng.normal(size=(n, 50)),
+    "twenty, correlated": _correlated,
+    "heavy tails": lambda n, rng: rng.standard_t(1.2, size=(n, 6)),
+    "ties": _ties,
+    "gaps": _with_gaps,
+    "copies": _copies,
+    "categories": _categories,
+    "many values": _many_values,
+    "texts": _texts,
+}
+SIZES = ((300, 150), (1_500, 800), (5_000, 1_000), (1_000, 5_000), (200, 2_000))
 
 
 def _mean(made: pd.DataFrame, rng: np.random.Generator) -> None:
@@ -81,29 +145,39 @@ SHIFTS: dict[str, tuple[str | None, Callable[[pd.DataFrame, np.random.Generator]
 }
 
 
-def judged(history: pd.DataFrame, candidates: pd.DataFrame, seed: int):
-    y = np.arange(len(history)) % 2 == 0
+def judged(history: Any, candidates: Any, seed: int) -> Drift:
+    """Look for drift alone, as `pick` does."""
+    y = np.arange(history.shape[0]) % 2 == 0
     known = check_history(history, y, None, None, None)
     pool = Candidates(candidates, known.X)
-    transformer = default_features(history).fit(history)
-    return find_drift(known, candidates, subject_of(pool, transformer), seed)
+    some = pool.take(drawn_rows(pool.n_rows, seed))
+    names = getattr(known.X, "columns", range(known.X.shape[1]))
+    return find_drift(known, Shown(known.X, list(names), lambda: some), seed)
 
 
-def alarms(runs: int) -> None:
-    for n, m in ((300, 150), (1000, 500)):
-        count = 0
-        for seed in range(runs):
-            rng = np.random.default_rng(seed)
-            count += judged(table(n, rng), table(m, rng), seed).found
-        print(f"| {n:,} and {m:,} rows | {count} of {runs} | {count / runs:.1%} |", flush=True)
+def alarms(runs: int, seed: int, tables: list[str], sizes: list[str]) -> None:
+    print("| table | history and candidates | alarms | share | CPU s |\n|---|---|---|---|---|")
+    chosen = [tuple(int(side) for side in size.split("/")) for size in sizes] or SIZES
+    for name in tables or TABLES:
+        for n, m in chosen:
+            start, count = process_time(), 0
+            for run in range(runs):
+                rng = np.random.default_rng([seed, run, n, m])
+                count += judged(TABLES[name](n, rng), TABLES[name](m, rng), run).found
+            spent = (process_time() - start) / runs
+            print(
+                f"| {name} | {n:,} and {m:,} | {count} of {runs} | {count / runs:.1%} | "
+                f"{spent:.2f} |",
+                flush=True,
+            )
 
 
-def power(runs: int) -> None:
+def power(runs: int, start: int) -> None:
     for name, (column, change) in SHIFTS.items():
         for n, m in ((300, 150), (1000, 500)):
             found = named = 0
             for seed in range(runs):
-                rng = np.random.default_rng(10_000 + seed)
+                rng = np.random.default_rng([start, seed, n])
                 history, candidates = table(n, rng), table(m, rng)
                 change(candidates, rng)
                 drift = judged(history, candidates, seed)
@@ -146,12 +220,12 @@ WORLDS: dict[str, tuple[Callable[..., tuple[np.ndarray, np.ndarray]], Any, float
 }
 
 
-def coverage(runs: int) -> None:
+def coverage(runs: int, start: int) -> None:
     print("| shift | lists | plain | weighted | refused | rests on | noticed |")
     print("|---|---|---|---|---|---|---|")
-    for name, (world, models, start, steps) in WORLDS.items():
+    for name, (world, models, usual, steps) in WORLDS.items():
         for step in steps:
-            _cover(f"{name} {step:g}", world, models, (start, step), runs)
+            _cover(f"{name} {step:g}", world, models, (usual, step), range(start, start + runs))
 
 
 def _cover(
@@ -159,11 +233,11 @@ def _cover(
     world: Callable[..., tuple[np.ndarray, np.ndarray]],
     models: Any,
     shift: tuple[float, float],
-    runs: int,
+    seeds: range,
 ) -> None:
     plain = weighted = refused = found = kept = 0
     rests = []
-    for seed in range(runs):
+    for seed in seeds:
         rng = np.random.default_rng(20_000 + seed)
         X, y = world(1500, shift[0], rng)
         candidates, hit = world(800, shift[1], rng)
@@ -181,7 +255,7 @@ def _cover(
         plain += blind.low <= actual <= blind.high
     shares = f"{plain / kept:.0%} | {weighted / kept:.0%}" if kept else "|"
     rows = f"{np.mean(rests):.0f}" if kept else ""
-    print(f"| {name} | {runs} | {shares} | {refused} | {rows} | {found} |", flush=True)
+    print(f"| {name} | {len(seeds)} | {shares} | {refused} | {rows} | {found} |", flush=True)
 
 
 def pick_without(result, X, y, candidates, models, seed):
@@ -200,10 +274,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=("alarms", "power", "coverage"))
     parser.add_argument("--runs", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=0, help="where the runs start")
+    parser.add_argument("--tables", nargs="*", default=[], choices=tuple(TABLES))
+    parser.add_argument("--sizes", nargs="*", default=[], help="such as 300/150")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     with threadpool_limits(1):
-        {"alarms": alarms, "power": power, "coverage": coverage}[options.what](options.runs)
+        if options.what == "alarms":
+            alarms(options.runs, options.seed, options.tables, options.sizes)
+        else:
+            {"power": power, "coverage": coverage}[options.what](options.runs, options.seed)
 
 
 if __name__ == "__main__":

@@ -3,15 +3,19 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from scipy.special import expit
+from scipy.stats import chi2_contingency, norm
 from sklearn.linear_model import LogisticRegression
 
 from picking.made import rows
 from shortlist import pick
-from shortlist.picking.drift import LEVEL, _area, changed_columns, find_drift, no_drift
-from shortlist.picking.history import Candidates, check_history
-from shortlist.picking.models import default_features
-from shortlist.picking.subject import subject_of
+from shortlist.picking import telling
+from shortlist.picking.changes import _shares, changed_columns
+from shortlist.picking.drift import LEVEL, _drawn_past, find_drift, no_drift
+from shortlist.picking.history import check_history
+from shortlist.picking.subject import Shown
+from shortlist.picking.telling import Codes, area_of, told_apart
 
 MODELS = {"logistic regression": LogisticRegression()}
 
@@ -29,10 +33,16 @@ def table(n, rng):
 
 
 def judged(history, candidates, seed=0):
-    known = check_history(history, np.arange(len(history)) % 2 == 0, None, None, None)
-    transformer = default_features(history).fit(history)
-    pool = Candidates(candidates, known.X)
-    return find_drift(known, candidates, subject_of(pool, transformer), seed)
+    known = check_history(history, np.arange(history.shape[0]) % 2 == 0, None, None, None)
+    names = list(getattr(history, "columns", range(history.shape[1])))
+    return find_drift(known, Shown(known.X, names, lambda: candidates), seed)
+
+
+def notes(n, rng, words=120):
+    """Texts that are all different, of words of which the first are frequent."""
+    chance = 1 / np.arange(1, words + 1) ** 0.8
+    drawn = rng.choice(words, (n, 12), p=chance / chance.sum())
+    return [" ".join(f"{'klmnprst'[w % 8]}o{w}" for w in row) for row in drawn]
 
 
 def moved(n, centre, seed):
@@ -62,9 +72,110 @@ def test_no_alarm_without_drift():
 def test_the_area_of_a_random_order():
     rng = np.random.default_rng(0)
     label = np.repeat([0, 1], [40, 25])
-    drawn = np.array([_area(rng.integers(0, 9, 65).astype(float), label) for _ in range(2000)])
+    drawn = np.array([area_of(rng.integers(0, 9, 65).astype(float), label) for _ in range(2000)])
     assert drawn[:, 0].mean() == pytest.approx(0.5, abs=0.01)
     assert drawn[:, 1].mean() == pytest.approx(drawn[:, 0].var(), rel=0.1)
+
+
+def test_areas_of_blocks_are_no_wider_than_they_should_be(monkeypatch):
+    """With folds that take turns their spread would be 1.4: what they learn from overlaps."""
+    monkeypatch.setattr(telling, "_classifier", lambda M, seed: LogisticRegression())
+    rng = np.random.default_rng(0)
+    label = np.repeat([0, 1], [60, 40])
+    p_values = [told_apart(rng.normal(size=(100, 3)), label, seed)[0] for seed in range(300)]
+    z = norm.isf(p_values)
+    assert z.mean() == pytest.approx(0.0, abs=0.15)
+    assert z.std() == pytest.approx(1.0, abs=0.1)
+
+
+def test_texts_from_one_place_are_no_drift():
+    """Features that only the history had a say in would tell them apart nearly always."""
+    alarms = 0
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        tables = [pd.DataFrame({"note": notes(n, rng), "x": rng.normal(size=n)}) for n in (200, 99)]
+        alarms += judged(*tables, seed).found
+    assert alarms <= 1
+
+
+def test_a_word_that_is_new_is_named():
+    rng = np.random.default_rng(0)
+    old, new = (pd.DataFrame({"note": notes(n, rng), "x": rng.normal(size=n)}) for n in (300, 200))
+    new.loc[rng.random(200) < 0.5, "note"] += " refund"
+    (text,) = judged(old, new).columns
+    assert text.startswith("note: 'refund' in 5")
+    assert text.endswith("of the candidates, 0 % of the history")
+
+
+def test_dates_move_on_without_an_alarm():
+    rng = np.random.default_rng(0)
+    days = np.datetime64("2026-01-01") + rng.integers(0, 60, 500).astype("m8[D]")
+    frame = pd.DataFrame({"day": days, "x": rng.normal(size=500)})
+    later = frame.assign(day=frame["day"] + np.timedelta64(80, "D"))
+    written = [each.assign(day=each["day"].astype(str)) for each in (frame, later.iloc[:200])]
+    assert not judged(*written).found
+    frame.loc[:30, "day"] = pd.NaT
+    assert not judged(frame[31:], later.iloc[:200]).found
+    (text,) = judged(frame[:200], later.iloc[:200]).columns
+    assert text.startswith("day: missing in 0 % of the candidates")
+
+
+def test_a_thinned_history_is_compared_as_it_was():
+    rng = np.random.default_rng(0)
+    y, hit = rng.random(1000) < 0.5, rng.random(800) < 0.1
+    X, new = rng.normal(size=(1000, 3)), rng.normal(size=(800, 3))
+    X[y, 0] += 1.5
+    new[hit, 0] += 1.5
+    assert not pick(X, y, new, 40, models=MODELS, base_rate=0.1).drift.found
+    assert pick(X, y, new, 40, models=MODELS).drift.found
+    drawn = _drawn_past(check_history(X, y, None, None, None), 0, 0.1)
+    assert y[drawn].mean() == pytest.approx(0.1, abs=0.03)
+    weight = np.where(y, 1.0, 9.0)
+    drawn = _drawn_past(check_history(X, y, weight, None, None), 0, None)
+    assert y[drawn].mean() == pytest.approx(0.1, abs=0.03)
+
+
+def test_codes_do_not_know_the_tables(both):
+    history, candidates, _ = both
+    history["city"] = history["city"].where(history["other"] < 1, "Oslo")
+    there, back = Codes.of(history, candidates), Codes.of(candidates, history)
+    made = there.make(candidates)
+    np.testing.assert_array_equal(made, back.make(candidates))
+    assert np.isnan(made[:, 1]).sum() == candidates["other"].isna().sum()
+    assert len(np.unique(made[:, 2])) == candidates["city"].nunique()
+
+
+def test_shares_are_compared_as_in_a_table_of_four_cells():
+    rng = np.random.default_rng(0)
+    before, after = rng.integers(1, 40, 50), rng.integers(1, 30, 50)
+    made = [change.p_value for change in _shares(before, after, (90, 50), "x")]
+    slow = [
+        chi2_contingency([[a, 90 - a], [b, 50 - b]])[1] for a, b in zip(before, after, strict=True)
+    ]
+    np.testing.assert_allclose(made, slow, rtol=1e-9)
+
+
+def test_wide_tables_with_gaps_and_sparse_ones():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 520))
+    X[rng.random(X.shape) < 0.05] = np.nan
+    new = X[:100].copy()
+    new[:, 7] += 3.0
+    assert judged(X[100:], new).columns[0].startswith("7: ")
+    thin = sparse.random(400, 900, density=0.02, random_state=0, format="csr")
+    assert not judged(thin[:250], thin[250:]).found
+    moved = thin[250:].tolil()
+    moved[:30, 5] = 1.0
+    (text,) = judged(thin[:250], moved.tocsr()).columns
+    assert text.startswith("5: not zero in 2")
+
+
+def test_a_column_that_is_nearly_always_missing(both):
+    history, candidates, _ = both
+    history.loc[3:, "other"] = np.nan
+    candidates["other"] = np.nan
+    candidates["size"] += 1.0
+    assert judged(history, candidates).columns[0].startswith("size: usually")
 
 
 def test_a_moved_column_is_named(both):
@@ -111,7 +222,7 @@ def test_names_that_are_all_different_are_no_drift():
     rng = np.random.default_rng(0)
     old = pd.DataFrame({"name": [f"a{i}" for i in range(300)], "x": rng.normal(size=300)})
     new = pd.DataFrame({"name": [f"b{i}" for i in range(300)], "x": rng.normal(size=300)})
-    smallest, columns = changed_columns(old, new, ["name", "x"])
+    smallest, columns = changed_columns(old, new, ["name", "x"], LEVEL)
     assert smallest > LEVEL
     assert columns == []
 
@@ -142,6 +253,53 @@ def test_far_away_there_is_no_forecast():
     assert "No forecast:" in found.verdict
     assert (found.expected_hits.low, found.expected_hits.high) == (0.0, 30.0)
     assert found.at(10).expected_hits.high == 10.0
+
+
+def test_one_row_of_each_customer_is_compared():
+    """Customers come again and are like themselves: their rows would be told apart."""
+    rng = np.random.default_rng(0)
+    people = rng.normal(size=(130, 3))
+    who = (rng.integers(0, 80, 600), rng.integers(50, 130, 300))
+    X, new = (people[each] + 0.01 * rng.normal(size=(len(each), 3)) for each in who)
+    y = rng.random(600) < expit(X[:, 0])
+    assert not pick(X, y, new, 20, models=MODELS, one_per=who).drift.found
+    moved = pick(X, y, new + np.array([0.0, 1.0, 0.0]), 20, models=MODELS, one_per=who)
+    assert moved.drift.columns[0].startswith("x1: usually")
+    assert len(moved.drift.weight) == 600
+    assert pick(X, y, new, 20, models=MODELS).drift.found
+
+
+def test_weights_reach_lists_of_one_row_per_entity():
+    """Customers of another kind come: what their rows weigh is what they weigh."""
+    rng = np.random.default_rng(0)
+    who = (rng.integers(0, 400, 900), rng.integers(0, 300, 600))
+    people, others = rng.normal(size=(400, 2)), rng.normal(size=(300, 2))
+    others[:, 0] += 1.0
+    X = people[who[0]] + 0.2 * rng.normal(size=(900, 2))
+    new = others[who[1]] + 0.2 * rng.normal(size=(600, 2))
+    y = rng.random(900) < expit(2 * X[:, 0] - 2)
+    hit = rng.random(600) < expit(2 * new[:, 0] - 2)
+    found = pick(X, y, new, 100, models=MODELS, one_per=who)
+    assert found.drift.weight is not None
+    expected = found.expected_hits
+    assert expected.low <= hit[found.selected].sum() <= expected.high
+    usual = pick(X, y, new - [1.0, 0.0], 100, models=MODELS, one_per=who)
+    assert expected.low > usual.expected_hits.value
+
+
+def test_a_refused_forecast_promises_no_sum():
+    X, y = moved(600, 0.0, 0)
+    candidates, _ = moved(300, -6.0, 1)
+    value = (np.full(600, 3.0), np.full(300, 3.0))
+    found = pick(X, y, candidates, 30, models=MODELS, value=value, cost=0.5, fill=True)
+    assert found.drift.refused is not None
+    assert "If nothing had changed, this list would be worth" in found.verdict
+    assert found.expected_gain.low == pytest.approx(-15.0)
+    assert found.expected_gain.high == pytest.approx(75.0)
+    told = found.drift.to_dict()
+    assert told["found"]
+    assert told["refused"] == found.drift.refused
+    assert no_drift(3.0).to_dict()["p_value"] is None
 
 
 def test_groups_and_few_rows_are_not_tested():

@@ -13,10 +13,10 @@ import pandas as pd
 from sklearn.preprocessing import FunctionTransformer
 
 from .. import picking
-from ..picking.drift import changed_columns, drawn_rows
+from ..picking.drift import drawn_rows
 from ..picking.promise import promises_of
 from ..picking.reasons import Reasons, find_reasons
-from ..picking.subject import Subject
+from ..picking.subject import Shown, Subject
 from ._cells import printable
 from ._columns import ABSENT, DATE, Columns, StrangeCount
 from ._copies import Copies
@@ -228,6 +228,19 @@ def _reasons(job: Job) -> Reasons:
     return replace(found, cells=cells, usual=usual)
 
 
+def _told(typed: pd.DataFrame, columns: Columns) -> pd.DataFrame:
+    """Return rows with dates as dates and gaps as gaps."""
+    told = {}
+    for name in columns.names:
+        cells = typed[name].to_numpy()
+        if columns[name].kind == DATE:
+            cells = as_dates(cells)
+        elif cells.dtype == object:
+            cells = np.where(cells == ABSENT, None, cells)
+        told[name] = cells
+    return pd.DataFrame(told)
+
+
 def as_dates(seconds: np.ndarray) -> np.ndarray:
     """Seconds since 1970 as dates; what is not a number is no date."""
     known = np.isfinite(seconds)
@@ -339,8 +352,16 @@ def _choose(
     made = job.features.make(typed).to_numpy()
     job.features.forget()
 
+    drawn = drawn_rows(len(pool.rows), request.seed)
+    kept: list[pd.DataFrame] = []
+
     def blocks() -> Iterator[np.ndarray]:
+        kept.clear()
+        first = 0
         for block in pool.blocks():
+            here = drawn[(drawn >= first) & (drawn < first + len(block))] - first
+            kept.append(block.iloc[here])
+            first += len(block)
             yield job.features.make(strange.add(block)).to_numpy()
 
     candidates = next(blocks()) if pool.typed is not None else blocks
@@ -357,6 +378,11 @@ def _choose(
             n_jobs=request.jobs,
             progress=show,
             effort=request.effort,
+            shown=Shown(
+                _told(typed, job.columns),
+                job.columns.names,
+                lambda: _told(pd.concat(kept, ignore_index=True), job.columns),
+            ),
             **terms,
         )
     told = [str(w.message) for w in caught if w.category is UserWarning]
@@ -375,24 +401,10 @@ def _choose(
         np.array([names.index(owner) for owner in job.features.owners], dtype=int),
     )
     assert subject.owner is not None
-    drift = result.drift
-    if drift.found:
-        # In the columns of the file, not in the features made of them.
-        some = pool.take(pool.rows[drawn_rows(len(pool.rows), request.seed)])
-        drift = replace(drift, columns=changed_columns(typed, some, names)[1])
     job.result = replace(
         result,
-        drift=drift,
-        verdict=_reworded(result.verdict, result.drift.sentences(), drift.sentences()),
         selected=pool.rows[result.selected],
         scores=scores,
         subject=subject,
         study=replace(result.study, columns=names, owner=subject.owner),
     )
-
-
-def _reworded(text: str, before: list[str], after: list[str]) -> str:
-    """Put sentences in the place of others."""
-    for old, new in zip(before, after, strict=True):
-        text = text.replace(old, new)
-    return text

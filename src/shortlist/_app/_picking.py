@@ -139,6 +139,7 @@ def _summary(job: Job, request: Request, clock: Clock) -> dict[str, Any]:
         "goal": result.settings["goal"],
         "expected_hits": None if result.expected_hits is None else vars(result.expected_hits),
         "expected_gain": vars(result.expected_gain),
+        "drift": result.drift.to_dict(),
         "guarantee": None if result.guarantee is None else result.guarantee.to_dict(),
         "notes": result.notes,
         "windows": [vars(window) for window in result.windows],

@@ -35,7 +35,7 @@ from .plan import make_plan
 from .race import Progress, Race, fit_features, fit_model, fit_problems, run_race
 from .result import Shortlist, at_budget
 from .scoring import check_scoring
-from .subject import subject_of
+from .subject import Shown, subject_of
 
 __all__ = ["Shortlist", "pick"]
 
@@ -77,6 +77,7 @@ def pick(
     random_state: Any = 0,
     n_jobs: int | None = None,
     progress: Progress | None = None,
+    shown: Shown | None = None,
 ) -> Shortlist:
     r"""Choose the k candidates to act on, and say how many hits to expect.
 
@@ -196,6 +197,9 @@ def pick(
         Folds that run at the same time; does not change the result.
     progress : callable, default=None
         Called as ``progress(done, total, message)``.
+    shown : Shown, default=None
+        Where `X` holds features that were made before: the columns they were made of, for a
+        look at drift.
 
     Returns
     -------
@@ -253,6 +257,7 @@ def pick(
         cluster=None if clusters is None else CLUSTER,
         clusters=None if clusters is None else Clusters(clusters, y, features, seed),
     )
+    whose = None if groups is not None else (terms.history.entity, terms.candidates.entity)
     if groups is None and (time is None or only_new):
         groups = terms.history.entity
     if only_new and (time is None or groups is None):
@@ -260,7 +265,7 @@ def pick(
             "only_new tests what was not known before a window: it needs time, and groups or "
             "one_per."
         )
-    history = aim.read(X, y, sample_weight, groups, pos_label)
+    history = everything = aim.read(X, y, sample_weight, groups, pos_label)
     if aim.numeric and scoring is not None:
         raise ValueError(f"scoring={scoring!r} judges labels; with goal={goal!r} leave it out.")
     judged = check_scoring(scoring, history.weight is not None)
@@ -268,7 +273,6 @@ def pick(
         check_shift(shift, wish, base_rate, len(history), pool.n_rows)
         places = check_budget(k, pool.n_rows)
     else:
-        everything = history
         shifted = check_shift(shift, wish, base_rate, len(history), pool.n_rows)
         history, left, checked = reserve(history, wish, seed, shifted)
         terms = replace(terms, history=terms.history.take(left))
@@ -309,10 +313,10 @@ def pick(
     pipeline, problems = _refit(race, combination, aim)
     scores, some = _score(pipeline, pool, drawn_rows(pool.n_rows, seed))
     subject = subject_of(pool, pipeline[0])
-    if wish is None:
-        drift = find_drift(history, some, subject, seed)
-    else:
-        drift = find_drift(everything, some, subject, seed).take(left)
+    shown = shown or Shown(everything.X, subject.columns, lambda: some)
+    drift = find_drift(everything, shown, seed, base_rate, whose)
+    if wish is not None:
+        drift = drift.take(left)
     held_out = weighted_rows(combination.held_out, drift)
     outlook = weighted_outlook(outlook, race, held_out, drift, winner)
     latest = None if time is None else max(2, (folds.first + 1) // 2)

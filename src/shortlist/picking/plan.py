@@ -102,8 +102,11 @@ class Plan:
         """Return what taking each candidate is expected to bring."""
         return self.terms.candidates.gain(self.probability)
 
-    def at(self, k: int) -> dict[str, Any]:
-        """Return what depends on the budget: rows, expected hits and gain, and words."""
+    def at(self, k: int, refused: bool = False) -> dict[str, Any]:
+        """Return what depends on the budget: rows, expected hits and gain, and words.
+
+        Where a forecast is refused, the words are about what would be if nothing had changed.
+        """
         terms, coming = self.terms, self.terms.candidates
         rule = terms.rule(k, coming)
         gain = self.gain()
@@ -146,7 +149,7 @@ class Plan:
             "expected_gain": expected,
             "windows": windows,
             "notes": [
-                *self._notes(k, selected, replays, expected),
+                *self._notes(k, selected, replays, expected, refused),
                 *trend(windows, terms.calendar, terms.goal != "hits"),
                 self.assumed(),
             ],
@@ -157,10 +160,8 @@ class Plan:
         rule = self.terms.rule(k, self.side.take(recent))
         rule = rule if fill is None else replace(rule, fill=fill)
         coming = self.terms.candidates.take(np.flatnonzero(self.terms.candidates.allowed))
-        n, cells = len(coming.value), None
-        if coming.entity is not None:
-            n = len(np.unique(coming.entity))
-        elif self.terms.bounds:
+        n, cells = coming.longest, None
+        if coming.entity is None and self.terms.bounds:
             cell, n_cells = cells_of(self.terms.rule(k, coming), n)
             cells = np.bincount(cell, minlength=n_cells)
         records = replace(self.records.ranked_by(gain).take(recent), rule=rule)
@@ -180,7 +181,7 @@ class Plan:
         )
 
     def _notes(
-        self, k: int, selected: np.ndarray, replays: Replays, gain: ExpectedGain
+        self, k: int, selected: np.ndarray, replays: Replays, gain: ExpectedGain, refused: bool
     ) -> list[str]:
         """Say what the terms did, in sentences."""
         terms, notes, cost = self.terms, [], gain.limits_cost
@@ -190,8 +191,10 @@ class Plan:
             for sum_ in (gain.value, gain.low, gain.high, gain.most_hits)
         )
         between = f"{value} ({low} to {high})"
-        if terms.valued:
-            other = "with most hits" if hits else "by outcome alone"
+        other = "with most hits" if hits else "by outcome alone"
+        if refused and (terms.valued or not hits):
+            notes.append(f"If nothing had changed, this list would be worth {value}.")
+        elif terms.valued:
             notes.append(f"This list is worth {between}; the list {other} {other_value}.")
         elif not hits:
             notes.append(
@@ -215,7 +218,8 @@ class Plan:
 def _whole(interval: tuple[float, float, float], k: int) -> ExpectedHits:
     """Return an interval of hits, which lie between none and all."""
     value, low, high = interval
-    return ExpectedHits(value, max(0.0, np.floor(low)), min(k, np.ceil(high)), CONFIDENCE)
+    low, high = max(0.0, float(np.floor(low))), min(float(k), float(np.ceil(high)))
+    return ExpectedHits(value, low, high, CONFIDENCE)
 
 
 def _total(gain: np.ndarray, per_row: bool) -> float:

@@ -184,7 +184,8 @@ class _Ranked:
         self._by_pair, self._pair = self._unit, self._unit
         if rule.entity is not None:
             _, self._unit = np.unique(rule.entity, return_inverse=True)
-            self._weight = np.ones(int(self._unit.max()) + 1)
+            # An entity is as frequent among the candidates as its rows are, on average.
+            self._weight = np.bincount(self._unit, records.weight) / np.bincount(self._unit)
             # Of an entity's rows in one cell only the best can be on the list.
             pair = self._unit * self._n_cells + self._cell
             self._by_pair = np.lexsort((self._rank, pair))

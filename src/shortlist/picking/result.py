@@ -434,7 +434,7 @@ def at_budget(
     comparison = compare_models(outlook, winner, k, left_out, unit)
     forecast, expected = forecast_hits(outlook, winner, k)
     if plan.decides:
-        listed = plan.at(k)
+        listed = plan.at(k, drift.refused is not None)
     else:
         forecast, expected = agreed(forecast, expected, k, plan.probability, outlook.mass)
         gain = ExpectedGain(
@@ -448,7 +448,13 @@ def at_budget(
         }
     hits = listed["expected_hits"]
     if drift.refused is not None and hits is not None:
+        # None of the rows may be a hit, or all of them.
+        terms, chosen = plan.terms.candidates, listed["selected"]
+        least, most = -terms.cost[chosen].sum(), (terms.value - terms.cost)[chosen].sum()
         listed["expected_hits"] = replace(hits, low=0.0, high=float(k))
+        listed["expected_gain"] = replace(
+            listed["expected_gain"], low=float(least), high=float(most)
+        )
     promised = listed["expected_gain" if numeric else "expected_hits"]
     comparison = in_unit_of(comparison, promised, plan.terms.goal == "mean")
     said = [ranking(comparison, chosen_for, plan.terms.restricts)]

@@ -39,6 +39,25 @@ class Subject:
     owner: np.ndarray | None
 
 
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """The rows in the columns that people know, for a look at drift.
+
+    Attributes
+    ----------
+    history : table
+        All rows of the history.
+    columns : list
+        Names of the columns.
+    new : callable
+        Returns the candidates of :func:`shortlist.picking.drift.drawn_rows`.
+    """
+
+    history: Any
+    columns: list[Any]
+    new: Callable[[], Any]
+
+
 def subject_of(pool: Candidates, transformer: Any) -> Subject:
     """Return the candidates of `pick`, whose features were made by a fitted transformer."""
     like = pool.like

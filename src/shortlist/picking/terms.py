@@ -50,6 +50,13 @@ class Side:
             self.allowed[rows],
         )
 
+    @property
+    def longest(self) -> int:
+        """Rows of the longest list, limits aside: all that are allowed, or one of each entity."""
+        if self.entity is None:
+            return int(self.allowed.sum())
+        return len(np.unique(self.entity[self.allowed]))
+
     def gain(self, probability: np.ndarray) -> np.ndarray:
         """Return what taking each row brings in expectation."""
         return probability * self.value - self.cost

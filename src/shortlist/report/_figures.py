@@ -64,8 +64,8 @@ def _points(x: np.ndarray, y: np.ndarray) -> str:
 
 def curve(shortlist: Shortlist) -> Curve:
     """Compute everything that depends on the budget."""
-    forecast, k, n = shortlist.forecast, shortlist.k, shortlist.n_candidates
-    reach = min(n, max(_REACH * k, 20))
+    forecast, k = shortlist.forecast, shortlist.k
+    reach = max(k, min(shortlist.plan.terms.candidates.longest, max(_REACH * k, 20)))
     grid = np.unique(np.append(np.linspace(1, reach, min(reach, _POINTS)).round(), k)).astype(float)
     known = np.append(0.0, forecast.budgets)
 
@@ -73,7 +73,11 @@ def curve(shortlist: Shortlist) -> Curve:
         return np.interp(grid, known, np.append(0.0, line))
 
     expected = shortlist.expected
-    hits = _through(grid, along(forecast.hits), k, expected.value)
+    line = along(forecast.hits)
+    if shortlist.plan.decides:
+        # The folds' curve, not a sum of these candidates' chances: it has the folds' steps.
+        line = _smooth(grid, line)
+    hits = _through(grid, line, k, expected.value)
     low = np.minimum(_through(grid, _smooth(grid, along(forecast.low)), k, expected.low), hits)
     high = _through(grid, _smooth(grid, along(forecast.high)), k, expected.high)
     high = np.clip(high, hits, np.maximum(grid, hits))

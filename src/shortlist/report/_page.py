@@ -304,6 +304,8 @@ def _why_this(found: Comparison, k: int) -> str:
     name = "The combination" if winner.family == COMBINATION else sentence(winner.name)
     gap = found.difference(winner)
     size = found.written(abs(gap))
+    if size == found.written(0.0):
+        return f"{name} finds as much in a list of {k:,} as the yardstick, {baseline.name}."
     if found.unit != "hits":
         how = (
             "may be chance"

@@ -16,7 +16,9 @@ from .outlook import CONFIDENCE
 from .replay import Records, Replays, cells_of, replay
 from .selection import select
 from .terms import Side, Terms
-from .windows import Window, past_windows, stretch, trend
+from .windows import Window, levelled, past_windows, stretch, trend
+
+_TINY = np.finfo(float).tiny
 
 
 @dataclass(frozen=True)
@@ -135,7 +137,7 @@ class Plan:
             hits = _whole(replays.interval(replays.hits, CONFIDENCE, wider), k)
             if hits.value < 1.0:
                 # No hit in the past is no proof that there is none: half a hit is added.
-                places = k * float(self.recent.sum()) / max(1, len(coming.value))
+                places = k * float(self.recent.sum()) / len(coming.value)
                 most = hit_interval(k, hits.value / k, np.inf, places, 0.0, CONFIDENCE)[1]
                 hits = replace(hits, high=max(hits.high, most))
             if not terms.valued:
@@ -152,25 +154,36 @@ class Plan:
             ],
         }
 
+    def _open(self) -> Side:
+        """Return the candidates that may be taken."""
+        return self.terms.candidates.take(np.flatnonzero(self.terms.candidates.allowed))
+
     def _replay(self, k: int, gain: np.ndarray, fill: bool | None = None) -> Replays:
         recent = np.flatnonzero(self.recent)
         rule = self.terms.rule(k, self.side.take(recent))
         rule = rule if fill is None else replace(rule, fill=fill)
-        coming = self.terms.candidates.take(np.flatnonzero(self.terms.candidates.allowed))
+        records = replace(self.records.ranked_by(gain).take(recent), rule=rule)
+        if self.time is not None:
+            own = records.gain
+            level = levelled(own, self.fold[recent], records.weight)
+            if not rule.fill:
+                # What its own window would not have taken is not taken.
+                level = np.where(own > 0.0, np.maximum(level, _TINY), np.minimum(level, 0.0))
+            records = records.ranked_by(level)
+        coming = self._open()
         n, cells = len(coming.value), None
         if coming.entity is not None:
             n = len(np.unique(coming.entity))
         elif self.terms.bounds:
             cell, n_cells = cells_of(self.terms.rule(k, coming), n)
             cells = np.bincount(cell, minlength=n_cells)
-        records = replace(self.records.ranked_by(gain).take(recent), rule=rule)
         return replay(records, cells, n, self.seed)
 
     def _windows(self, k: int) -> tuple[Window, ...]:
         """Make the list in every window of the past."""
         if self.time is None:
             return ()
-        coming = self.terms.candidates
+        coming = self._open()
         units = len(np.unique(coming.entity)) if coming.entity is not None else len(coming.value)
         return past_windows(
             replace(self.records, rule=self.terms.rule(k, self.side)),

@@ -118,7 +118,7 @@ class Plan:
             window.gain / (max(1, window.taken) if per_row else window.size) for window in windows
         ]
         recent = len(np.unique(self.fold[self.recent]))
-        wider = stretch(gains, brought, recent)
+        wider = max(stretch(gains, brought, recent), replays.few_rows)
         value, low, high = replays.interval(gains, CONFIDENCE, wider)
         if (self.records.outcome >= 0.0).all():
             low = max(0.0, low)
@@ -134,14 +134,18 @@ class Plan:
         if terms.goal == "hits":
             found = [window.hits / window.size for window in windows]
             wider = stretch(replays.hits, found, recent)
-            hits = _whole(replays.interval(replays.hits, CONFIDENCE, wider), k)
+            longest = max(len(selected), int(replays.length.max()))
+            hits = _whole(replays.interval(replays.hits, CONFIDENCE, wider), longest)
             if hits.value < 1.0:
                 # No hit in the past is no proof that there is none: half a hit is added.
                 places = k * float(self.recent.sum()) / len(coming.value)
                 most = hit_interval(k, hits.value / k, np.inf, places, 0.0, CONFIDENCE)[1]
                 hits = replace(hits, high=max(hits.high, most))
+                if terms.valued and len(selected):
+                    room = most * coming.value[selected].mean() - coming.cost[selected].sum()
+                    expected = replace(expected, high=max(expected.high, float(room)))
             if not terms.valued:
-                expected = replace(expected, low=hits.low, high=hits.high)
+                expected = replace(expected, value=hits.value, low=hits.low, high=hits.high)
         return {
             "selected": selected,
             "expected_hits": hits,
@@ -177,7 +181,10 @@ class Plan:
         elif self.terms.bounds:
             cell, n_cells = cells_of(self.terms.rule(k, coming), n)
             cells = np.bincount(cell, minlength=n_cells)
-        return replay(records, cells, n, self.seed)
+        replays = replay(records, cells, n, self.seed)
+        if rule.limits:
+            replays = replays.corrected(replay(records, cells, n, self.seed, redrawn=False))
+        return replays
 
     def _windows(self, k: int) -> tuple[Window, ...]:
         """Make the list in every window of the past."""
@@ -227,8 +234,8 @@ class Plan:
 
 def _whole(interval: tuple[float, float, float], k: int) -> ExpectedHits:
     """Return an interval of hits, which lie between none and all."""
-    value, low, high = interval
-    return ExpectedHits(value, max(0.0, np.floor(low)), min(k, np.ceil(high)), CONFIDENCE)
+    value, low, high = (float(end) for end in np.clip(interval, 0.0, k))
+    return ExpectedHits(value, float(np.floor(low)), float(np.ceil(high)), CONFIDENCE)
 
 
 def _total(gain: np.ndarray, per_row: bool) -> float:

@@ -192,7 +192,8 @@ def replay(
             outcome.max(initial=0.0),
         )
     square = float(carried @ carried)
-    return Replays(*found, carried.sum() ** 2 / square if square > 0.0 else np.inf)
+    effective = float(carried.sum()) ** 2 / square if square > 0.0 else np.inf
+    return Replays(found[0], found[1], found[2], found[3], effective)
 
 
 def cells_of(rule: Rule, n_rows: int) -> tuple[np.ndarray, int]:

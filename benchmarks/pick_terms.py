@@ -45,8 +45,10 @@ START, END = "<!-- measured -->", "<!-- end -->"
 Deal = Callable[[int], dict[str, Any]]
 
 
-def contestant(name: str, said: dict[str, Any]) -> dict[str, Any]:
-    """Return one cheap model; boosting where ids and campaigns can be learned by heart."""
+def contestant(name: str, said: dict[str, Any]) -> Any:
+    """Return one cheap model, or the default; boosting where ids can be learned by heart."""
+    if "combination" in name:
+        return "auto"
     if "goal" in said:
         return {"ridge": Ridge(10.0)}
     if "boosting" in name:
@@ -170,6 +172,7 @@ CASES: dict[str, tuple[Deal, float, dict[str, Any]]] = {
     "payments, one per card, time": (last_week, 20, {"one_per": "card", **_TIME}),
     "payments, value, time": (last_week, 30, {"value": "amount", **_TIME}),
     "payments, boosting, value, time": (last_week, 30, {"value": "amount", **_TIME}),
+    "payments, combination, value, time": (last_week, 30, {"value": "amount", **_TIME}),
     "payments, boosting, hits, time": (last_week, 30, _TIME),
     "payments, boosting, hits, shuffled": (last_week, 30, {}),
     "diabetes, sum": (lambda s: deal(*regression("diabetes"), s, 280), 20, {"goal": "sum"}),
@@ -235,7 +238,7 @@ def summary(store: Store) -> str:
         "|---|---|---|---|---|---|---|",
     ]
     for name in measured(store):
-        if "boosting" in name:
+        if "boosting" in name or "combination" in name:
             continue
         found = numbers(store, name)
         cells = [name, f"{len(found['gain'])}"]
@@ -276,19 +279,24 @@ def folds(store: Store) -> str:
 
 def money(store: Store) -> str:
     """Compare what lists by value and lists by hits brought."""
-    lines = ["| case | lists | by value | by hits | more |", "|---|---|---|---|---|"]
+    lines = [
+        "| case | lists | by value | by hits | more | standard error |",
+        "|---|---|---|---|---|---|",
+    ]
     for name in measured(store):
         if "value" not in CASES[name][2] or len(set(CASES[name][2]) - {"value", *_TIME}):
             continue
         found = numbers(store, name)
         mine, other = found["gain_actual"], found["by_hits"]
         more = mine.sum() / other.sum() - 1
+        error = np.std(mine - other, ddof=1) / np.sqrt(len(mine)) / other.mean()
         cells = [
             name,
             f"{len(mine)}",
             f"{mine.mean():,.0f}",
             f"{other.mean():,.0f}",
             f"{more:+.0%}",
+            f"{error:.0%}",
         ]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)

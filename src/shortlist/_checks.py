@@ -44,8 +44,8 @@ def check_number(
             )
             if used
         ]
-        what = "an integer" if integer else "a finite number"
-        raise ValueError(f"{name} must be {what} {' and '.join(bounds)}, got {name}={value!r}.")
+        what = " ".join(["an integer" if integer else "a finite number", " and ".join(bounds)])
+        raise ValueError(f"{name} must be {what.strip()}, got {name}={value!r}.")
 
 
 def check_choice(name: str, value: Any, choices: Any) -> None:

@@ -1,5 +1,7 @@
 """Replayed lists against plain draws, and whether their intervals hold the truth."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from shortlist.picking.replay import Records, Replays, cells_of, replay
@@ -84,3 +86,67 @@ def test_the_interval_of_lists_that_hardly_ever_bring_anything_is_one():
     replays = Replays(hits, hits, np.full(400, 30.0), hits)
     mean, low, high = replays.interval(hits, 0.9, 40.0)
     assert low <= mean <= high
+
+
+def test_redrawing_does_not_lower_what_a_limited_list_brings():
+    """Over many histories, the forecast of a list whose bound binds is what such lists bring."""
+
+    def rows(rng, n):
+        score, group = rng.random(n), rng.integers(0, 12, n)
+        return score, (rng.random(n) < score**2).astype(float), group
+
+    def rule(group):
+        return Rule(
+            36, limits=(Limit("g", group, list(range(12)), np.zeros(12), np.full(12, 3.0)),)
+        )
+
+    rng = np.random.default_rng(0)
+    brought, plain, corrected = [], [], []
+    for trial in range(150):
+        score, hit, group = rows(rng, 120)
+        records = Records(score, hit, hit, np.ones(120), rule(group))
+        now, truth, groups = rows(rng, 120)
+        brought.append(truth[select(now, rule(groups))].sum())
+        redrawn = replay(records, None, 120, seed=trial, replays=40)
+        as_it_is = replay(records, None, 120, seed=trial, replays=40, redrawn=False)
+        plain.append(redrawn.hits.mean())
+        corrected.append(redrawn.corrected(as_it_is).hits.mean())
+    error = np.std(np.subtract(corrected, brought)) / np.sqrt(150)
+    assert abs(np.mean(corrected) - np.mean(brought)) < 2 * error
+    assert np.mean(plain) < np.mean(brought) - 2 * error
+
+
+def test_few_rows_that_carry_the_sum_are_counted():
+    outcome = np.r_[np.full(20, 5.0), np.zeros(180)]
+    gain = np.arange(200.0)[::-1]
+    records = Records(gain, outcome, outcome / 5, np.ones(200), Rule(20))
+    even = replay(records, None, 200, seed=0)
+    assert 15.0 < even.effective <= 20.0
+    assert 1.04 < even.few_rows < 1.06  # Student's quantile of about 18 degrees of freedom
+    outcome = np.r_[1e6, outcome[1:]]
+    uneven = replay(replace(records, outcome=outcome), None, 200, seed=0)
+    assert uneven.effective < 1.01
+    assert uneven.few_rows > 3.0
+
+
+def test_sums_with_heavy_tails_are_inside_nine_times_in_ten():
+    """Amounts of which a few carry the sum, from a short history."""
+
+    def rows(rng, n):
+        score, value = rng.random(n), rng.lognormal(0.0, 1.2, n)
+        return score * value, (rng.random(n) < score) * value
+
+    held, plain, trials = 0, 0, 150
+    rng = np.random.default_rng(3)
+    for trial in range(trials):
+        gain, outcome = rows(rng, 200)
+        records = Records(gain, outcome, (outcome > 0) * 1.0, np.ones(200), Rule(15))
+        now, brought = rows(rng, 200)
+        actual = brought[select(now, Rule(15))].sum()
+        replays = replay(records, None, 200, seed=trial, replays=100)
+        _, low, high = replays.interval(replays.outcome)
+        plain += low <= actual <= high
+        _, low, high = replays.interval(replays.outcome, stretch=replays.few_rows)
+        held += low <= actual <= high
+    assert plain <= held
+    assert 0.84 <= held / trials <= 0.96

@@ -82,9 +82,14 @@ def test_pairs_of_arrays_say_the_same(tables):
         ({"base_rate": 1.5}, "base_rate must be"),
         ({"exclude": [900]}, "exclude must be row numbers"),
         ({"exclude": [-1]}, "exclude must be row numbers"),
+        ({"exclude": np.ones(200, dtype=bool)}, "exclude leaves no candidate"),
+        ({"exclude": "region"}, "true for rows to leave out and false for others, got '"),
+        ({"exclude": "dun"}, "exclude='dun' is no column of the candidates"),
+        ({"fill": "no"}, "fill must be True, False or None, got fill='no'"),
+        ({"limits": {"region": 2.5}}, "at most a whole number"),
         ({"time": (np.arange(400), ["2024-01-01"] * 200)}, "of one kind"),
         ({"one_per": ([None] * 400, np.arange(200))}, "one_per is missing in row 0 of X, and 400"),
-        ({"cost": np.nan}, "cost"),
+        ({"cost": np.nan}, "cost must be a finite number, got cost=nan"),
     ],
 )
 def test_mistakes_are_named(tables, said, words):
@@ -149,6 +154,34 @@ def test_excluded_rows_by_number_mask_and_id(tables):
     handled = C["customer"].iloc[first[:5]].tolist()
     left = found(tables, exclude={"customer": handled})
     assert not set(C["customer"].iloc[left.selected]) & set(handled)
+
+
+@pytest.mark.parametrize(
+    ("exclude", "left_out"),
+    [
+        ([], []),
+        ({7, 3}, [3, 7]),
+        ((3, 7), [3, 7]),
+        ({"done_today": [1.0]}, [3, 7]),
+        ("done_today", [3, 7]),
+        ((np.zeros(400, dtype=bool), np.isin(np.arange(200), [3, 7])), [3, 7]),
+    ],
+    ids=["none", "set", "two rows", "values", "column", "pair"],
+)
+def test_exclude_in_many_spellings(tables, exclude, left_out):
+    """A column that says what is handled need not be in the history."""
+    H, _, C, _ = tables
+    C = C.assign(done_today=np.isin(np.arange(200), [3, 7]).astype(int))
+    X, _, terms = read((H, None, C, None), exclude=exclude)
+    assert np.flatnonzero(~terms.candidates.allowed).tolist() == left_out
+    assert list(X.columns) == list(H.columns)
+
+
+def test_handled_entities_may_be_written_as_floats(tables):
+    customers = tables[2]["customer"]
+    handled = customers.unique()[:3].astype(float)
+    allowed = read(tables, one_per="customer", exclude=handled)[2].candidates.allowed
+    assert np.array_equal(allowed, ~customers.isin(handled).to_numpy())
 
 
 def test_a_base_rate_lowers_probabilities_and_forecast(tables):

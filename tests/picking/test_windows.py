@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from shortlist.picking.replay import Records
+from shortlist.picking.replay import Records, replay
 from shortlist.picking.selection import Limit, Rule, select
-from shortlist.picking.windows import Window, past_windows, stretch, trend
+from shortlist.picking.windows import Window, levelled, past_windows, stretch, trend
 
 WEEK = 7 * 86_400.0
 
@@ -99,3 +99,39 @@ def test_campaigns_that_outlast_a_window_are_allowed_for():
         plain += away <= 2.132 * np.sqrt(past.var(ddof=1) * 1.2)
     assert plain / trials < 0.85
     assert 0.87 <= held / trials <= 0.97
+
+
+def test_levelled_gains_are_those_of_all_rows_at_the_same_place():
+    rng = np.random.default_rng(0)
+    fold = rng.integers(0, 3, 90)
+    weight = rng.integers(1, 4, 90).astype(float)
+    gain = rng.normal(size=90) * (1 + fold) + 5 * fold
+    found = levelled(gain, fold, weight)
+
+    def above(rows, row):
+        return (weight[rows] @ (gain[rows] > gain[row]) + 0.5 * weight[row]) / weight[rows].sum()
+
+    everyone = np.arange(90)
+    places = np.array([above(everyone, row) for row in everyone])
+    order = np.argsort(places)
+    for row in everyone:
+        place = above(np.flatnonzero(fold == fold[row]), row)
+        assert found[row] == pytest.approx(np.interp(place, places[order], gain[order]))
+    for number in range(3):
+        rows = np.flatnonzero(fold == number)
+        assert (np.diff(found[rows][np.argsort(gain[rows])]) >= 0).all()
+
+
+def test_a_bold_model_does_not_fill_the_lists_of_all_windows():
+    """Two windows of the same quality; the scores of one are ten times those of the other."""
+    rng = np.random.default_rng(0)
+    fold = np.repeat([0, 1], 500)
+    hit = np.tile(rng.random(500) < 0.1, 2).astype(float)
+    hit[500:] *= rng.random(500) < 0.3
+    gain = (hit + rng.normal(size=1000)) * np.where(fold == 0, 10.0, 1.0)
+    records = Records(gain, hit, hit, np.ones(1000), Rule(40))
+    own = [window.hits for window in past_windows(records, fold, 1.0 * fold, 0.08)]
+    mixed = records.ranked_by(levelled(gain, fold, records.weight))
+    drawn = {name: replay(r, None, 500, seed=0) for name, r in (("raw", records), ("level", mixed))}
+    assert abs(drawn["level"].hits.mean() - np.mean(own)) < 1.0
+    assert abs(drawn["raw"].hits.mean() - np.mean(own)) > 2.0

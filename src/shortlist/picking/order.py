@@ -27,7 +27,8 @@ def read_order(
     """
     X = as_table(X, "X")
     pool = Candidates(candidates, X)
-    reader = Reader(X, None if pool.streamed else pool.whole(), int(X.shape[0]), pool.n_rows)
+    whole = None if pool.streamed else as_table(candidates, "candidates")
+    reader = Reader(X, whole, int(X.shape[0]), pool.n_rows)
     terms = read_terms(reader, **said)
     if reader.dropped:
         X = X[[name for name in X.columns if name not in reader.dropped]]

@@ -16,7 +16,9 @@ from .outlook import CONFIDENCE
 from .replay import Records, Replays, cells_of, replay
 from .selection import select
 from .terms import Side, Terms
-from .windows import Window, past_windows, stretch, trend
+from .windows import Window, levelled, past_windows, stretch, trend
+
+_TINY = np.finfo(float).tiny
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,7 @@ class Plan:
             window.gain / (max(1, window.taken) if per_row else window.size) for window in windows
         ]
         recent = len(np.unique(self.fold[self.recent]))
-        wider = stretch(gains, brought, recent)
+        wider = max(stretch(gains, brought, recent), replays.few_rows)
         value, low, high = replays.interval(gains, CONFIDENCE, wider)
         if (self.records.outcome >= 0.0).all():
             low = max(0.0, low)
@@ -135,14 +137,18 @@ class Plan:
         if terms.goal == "hits":
             found = [window.hits / window.size for window in windows]
             wider = stretch(replays.hits, found, recent)
-            hits = _whole(replays.interval(replays.hits, CONFIDENCE, wider), k)
+            longest = max(len(selected), int(replays.length.max()))
+            hits = _whole(replays.interval(replays.hits, CONFIDENCE, wider), longest)
             if hits.value < 1.0:
                 # No hit in the past is no proof that there is none: half a hit is added.
-                places = k * float(self.recent.sum()) / max(1, len(coming.value))
+                places = k * float(self.recent.sum()) / len(coming.value)
                 most = hit_interval(k, hits.value / k, np.inf, places, 0.0, CONFIDENCE)[1]
                 hits = replace(hits, high=max(hits.high, most))
+                if terms.valued and len(selected):
+                    room = most * coming.value[selected].mean() - coming.cost[selected].sum()
+                    expected = replace(expected, high=max(expected.high, float(room)))
             if not terms.valued:
-                expected = replace(expected, low=hits.low, high=hits.high)
+                expected = replace(expected, value=hits.value, low=hits.low, high=hits.high)
         return {
             "selected": selected,
             "expected_hits": hits,
@@ -155,29 +161,41 @@ class Plan:
             ],
         }
 
+    def _open(self) -> Side:
+        """Return the candidates that may be taken."""
+        return self.terms.candidates.take(np.flatnonzero(self.terms.candidates.allowed))
+
     def _replay(self, k: int, gain: np.ndarray, fill: bool | None = None) -> Replays:
         recent = np.flatnonzero(self.recent)
         rule = self.terms.rule(k, self.side.take(recent))
         rule = rule if fill is None else replace(rule, fill=fill)
-        coming = self.terms.candidates.take(np.flatnonzero(self.terms.candidates.allowed))
+        records = replace(self.records.ranked_by(gain).take(recent), rule=rule)
+        if self.time is not None:
+            own = records.gain
+            level = levelled(own, self.fold[recent], records.weight)
+            if not rule.fill:
+                # What its own window would not have taken is not taken.
+                level = np.where(own > 0.0, np.maximum(level, _TINY), np.minimum(level, 0.0))
+            records = records.ranked_by(level)
+        coming = self._open()
         n, cells = coming.longest, None
         if coming.entity is None and self.terms.bounds:
             cell, n_cells = cells_of(self.terms.rule(k, coming), n)
             cells = np.bincount(cell, minlength=n_cells)
-        records = replace(self.records.ranked_by(gain).take(recent), rule=rule)
-        return replay(records, cells, n, self.seed)
+        replays = replay(records, cells, n, self.seed)
+        if rule.limits:
+            replays = replays.corrected(replay(records, cells, n, self.seed, redrawn=False))
+        return replays
 
     def _windows(self, k: int) -> tuple[Window, ...]:
         """Make the list in every window of the past."""
         if self.time is None:
             return ()
-        coming = self.terms.candidates
-        units = len(np.unique(coming.entity)) if coming.entity is not None else len(coming.value)
         return past_windows(
             replace(self.records, rule=self.terms.rule(k, self.side)),
             self.fold,
             self.time,
-            k / units,
+            k / self.terms.candidates.longest,
         )
 
     def _notes(
@@ -217,9 +235,8 @@ class Plan:
 
 def _whole(interval: tuple[float, float, float], k: int) -> ExpectedHits:
     """Return an interval of hits, which lie between none and all."""
-    value, low, high = interval
-    low, high = max(0.0, float(np.floor(low))), min(float(k), float(np.ceil(high)))
-    return ExpectedHits(value, low, high, CONFIDENCE)
+    value, low, high = (float(end) for end in np.clip(interval, 0.0, k))
+    return ExpectedHits(value, float(np.floor(low)), float(np.ceil(high)), CONFIDENCE)
 
 
 def _total(gain: np.ndarray, per_row: bool) -> float:

@@ -6,6 +6,12 @@ what the list would have brought. Drawn from a history that was itself redrawn e
 replays spread as the truth may: by the luck of these candidates and by what a short history
 leaves open.
 
+Bounds make what a list brings a concave function of the history: where more of the best rows
+lie in one group, the bound takes more away. Redrawn histories are more uneven than the one
+there is, which is more uneven than the truth, each by about as much (Efron and Tibshirani, "An
+introduction to the bootstrap", 1993, chapter 10). So replays under limits are moved up by twice
+what redrawing takes away.
+
 Only rows that could get on the list are written out: a row that is drawn a hundred times
 fills at most k places, and of a cell of the groupings only the best 2 k rows matter.
 """
@@ -15,6 +21,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.stats import norm, t
 
 from .selection import Rule, needs_programme, select
 
@@ -68,12 +75,22 @@ class Records:
 
 @dataclass(frozen=True)
 class Replays:
-    """What each replayed list brought."""
+    r"""What each replayed list brought.
+
+    Attributes
+    ----------
+    outcome, hits, length, largest : ndarray
+        Sum of each list, its hits, its rows, and what its best row brought.
+    effective : float
+        Rows of the history that carry the sum: :math:`(\sum c_i)^2 / \sum c_i^2` of what each
+        adds to the lists.
+    """
 
     outcome: np.ndarray
     hits: np.ndarray
     length: np.ndarray
     largest: np.ndarray
+    effective: float = np.inf
 
     def interval(
         self, values: np.ndarray, confidence: float = 0.9, stretch: float = 1.0
@@ -90,6 +107,20 @@ class Replays:
         """Return what each list brought: the sum, or the mean of its rows."""
         return self.outcome / np.maximum(self.length, 1.0) if per_row else self.outcome
 
+    def corrected(self, as_it_is: Replays) -> Replays:
+        """Return replays without the bias of redrawing, known from the history as it is."""
+        outcome, hits = (
+            mine + 2.0 * (plain.mean() - mine.mean())
+            for mine, plain in ((self.outcome, as_it_is.outcome), (self.hits, as_it_is.hits))
+        )
+        return replace(self, outcome=outcome, hits=hits)
+
+    @property
+    def few_rows(self) -> float:
+        """How much wider an interval is whose spread is known from so few rows: Student's."""
+        rows = max(2.0, self.effective)
+        return float(t.ppf(0.95, rows - 1.0) / norm.ppf(0.95))
+
     @property
     def one_row_carries_it(self) -> bool:
         """Whether the best row of a list usually brings more than half of its sum."""
@@ -103,6 +134,7 @@ def replay(
     n_candidates: int,
     seed: int,
     replays: int | None = None,
+    redrawn: bool = True,
 ) -> Replays:
     """Replay the list.
 
@@ -119,6 +151,8 @@ def replay(
         Of the draws.
     replays : int, default=None
         How many lists are made; None is 400, or 100 where each is an integer programme.
+    redrawn : bool, default=True
+        Whether the history is redrawn each time.
 
     Returns
     -------
@@ -141,22 +175,25 @@ def replay(
     pool = ranked.pool()
     if replays is None:
         replays = _FEW_REPLAYS if needs_programme(records.rule) else _REPLAYS
-    found = np.empty((4, replays))
+    found, carried = np.empty((4, replays)), np.zeros(len(records.gain))
     for number in range(replays):
         if records.kept < 1.0:
             pool = ranked.pool(rng.random(len(records.gain)) < records.kept)
-        rows, entity = pool.draw(rng, cells, n_candidates)
+        rows, entity = pool.draw(rng, cells, n_candidates, redrawn)
         rule = replace(records.rule.take(rows), entity=entity)
         rule = possible(rule)
         chosen = rows[select(records.gain[rows], rule)]
         outcome = records.outcome[chosen]
+        np.add.at(carried, chosen, np.abs(outcome))
         found[:, number] = (
             outcome.sum(),
             records.hit[chosen].sum(),
             len(chosen),
             outcome.max(initial=0.0),
         )
-    return Replays(*found)
+    square = float(carried @ carried)
+    effective = float(carried.sum()) ** 2 / square if square > 0.0 else np.inf
+    return Replays(found[0], found[1], found[2], found[3], effective)
 
 
 def cells_of(rule: Rule, n_rows: int) -> tuple[np.ndarray, int]:
@@ -236,12 +273,18 @@ class _Pool:
     share: np.ndarray
 
     def draw(
-        self, rng: np.random.Generator, cells: np.ndarray | None, n_candidates: int
+        self,
+        rng: np.random.Generator,
+        cells: np.ndarray | None,
+        n_candidates: int,
+        redrawn: bool,
     ) -> tuple[np.ndarray, np.ndarray | None]:
         """Return rows that could get on the list, and their entities."""
-        # A history that was drawn anew: Bayesian bootstrap.
-        share = self.share * rng.standard_exponential(len(self.share))
-        share /= share.sum()
+        share = self.share
+        if redrawn:
+            # A history that was drawn anew: Bayesian bootstrap.
+            share = share * rng.standard_exponential(len(share))
+            share /= share.sum()
         if self.entities:
             count = rng.multinomial(n_candidates, share)
         elif cells is None:

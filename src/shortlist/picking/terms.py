@@ -181,6 +181,14 @@ class Reader:
                 )
         return found[0], found[1]
 
+    def coming(self, name: str, column: Any) -> np.ndarray:
+        """Return a column of the candidates, which the history need not have."""
+        if not _is_column(column, self.candidates):
+            raise ValueError(f"{name}={column!r} is no column of the candidates.")
+        if _is_column(column, self.X) and column not in self.dropped:
+            self.dropped.append(column)
+        return np.asarray(self.candidates[column])
+
     def numbers(self, name: str, given: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return finite numbers of both sides; one number stands for all rows."""
         if isinstance(given, int | float | np.number) and not isinstance(given, bool):
@@ -242,6 +250,8 @@ def read_terms(
     bounds = tuple(_limit(reader, *item, cluster) for item in _limit_items(limits))
     groups = tuple(tuple(group[side] for group, _ in bounds) for side in (0, 1))
     allowed = _allowed(reader, exclude, one_per)
+    if fill is not None and not isinstance(fill, bool | np.bool_):
+        raise ValueError(f"fill must be True, False or None, got fill={fill!r}.")
     if base_rate is not None:
         if goal != "hits":
             raise ValueError(
@@ -332,43 +342,67 @@ def _bound(name: str, label: Any, bound: Any) -> tuple[float, float]:
         isinstance(end, int | float | np.number) and not isinstance(end, bool)
         for end in (low, high)
     )
-    if not numbers or not 0 <= low <= high or low != np.floor(low):
+    if not numbers or not 0 <= low <= high or low != np.floor(low) or high != np.floor(high):
         raise ValueError(
             f"limits: {name}={label!s} must be at most a whole number of rows, or (least, most) "
             f"with 0 <= least <= most, got {bound!r}."
         )
-    return float(low), float(np.floor(high))
+    return float(low), float(high)
 
 
 def _allowed(reader: Reader, exclude: Any, one_per: Any) -> np.ndarray:
     """Return which candidates may be taken."""
+    allowed = ~_handled(reader, exclude, one_per)
+    if not allowed.any():
+        raise ValueError("exclude leaves no candidate: there is nothing to choose from.")
+    return allowed
+
+
+def _handled(reader: Reader, exclude: Any, one_per: Any) -> np.ndarray:
+    """Return which candidates must not be taken."""
     n = reader.sizes[1]
-    if exclude is None:
-        return np.ones(n, dtype=bool)
     if isinstance(exclude, Mapping):
-        allowed = np.ones(n, dtype=bool)
+        found = np.zeros(n, dtype=bool)
         for column, handled in exclude.items():
-            values = _text(reader.pair("exclude", column, feature=False)[1])
-            allowed &= ~np.isin(values, _text(np.asarray(handled, dtype=object)))
-        return allowed
-    if isinstance(exclude, str) or (isinstance(exclude, tuple) and len(exclude) == 2):
-        return ~reader.pair("exclude", exclude, feature=False)[1].astype(bool)
-    handled = np.asarray(exclude)
+            found |= np.isin(_text(reader.coming("exclude", column)), _text(_listed(handled)))
+        return found
+    if isinstance(exclude, str):
+        return _marks(reader.coming("exclude", exclude))
+    if isinstance(exclude, tuple) and len(exclude) == 2 and np.ndim(exclude[1]) == 1:
+        return _marks(reader.pair("exclude", exclude)[1])
+    handled = _listed([] if exclude is None else exclude)
     if handled.dtype == bool and handled.shape == (n,):
-        return ~handled
+        return handled
     if one_per is not None:
-        values = _text(reader.pair("one_per", one_per, feature=False)[1])
-        return ~np.isin(values, _text(handled.astype(object)))
+        return np.isin(_text(reader.pair("one_per", one_per)[1]), _text(handled))
+    if handled.size == 0:
+        return np.zeros(n, dtype=bool)
     rows = handled.dtype.kind in "iu" and handled.ndim == 1
-    if not rows or (len(handled) and not 0 <= handled.min() <= handled.max() < n):
+    if not rows or not 0 <= handled.min() <= handled.max() < n:
         raise ValueError(
             "exclude must be row numbers of the candidates, a mask with one entry per candidate, "
             "the name of a column that is true for rows to leave out, {column: values}, or, with "
             f"one_per, its values; got {exclude!r}."[:400]
         )
-    allowed = np.ones(n, dtype=bool)
-    allowed[handled] = False
-    return allowed
+    found = np.zeros(n, dtype=bool)
+    found[handled] = True
+    return found
+
+
+def _listed(values: Any) -> np.ndarray:
+    return np.asarray(sorted(values) if isinstance(values, set | frozenset) else values)
+
+
+def _marks(values: np.ndarray) -> np.ndarray:
+    """Return true and false as they are written: booleans, or 0 and 1."""
+    known = [isinstance(v, bool | int | float) and v in (0, 1) for v in values.tolist()]
+    if not all(known):
+        row = known.index(False)
+        raise ValueError(
+            f"exclude must be true for rows to leave out and false for others, got {values[row]!r} "
+            f"in row {row} of the candidates. For other marks pass {{column: values}}."
+        )
+    return values.astype(bool)
 
 
 def _check_present(name: str, values: np.ndarray, side: str) -> None:
@@ -385,14 +419,16 @@ def _check_present(name: str, values: np.ndarray, side: str) -> None:
 def _is_column(name: Any, frame: Any) -> bool:
     try:
         return name in list(frame.columns)
-    except (TypeError, ValueError):
+    except (AttributeError, TypeError, ValueError):
         return False
 
 
 def _text(values: np.ndarray) -> np.ndarray:
     """Entries as text, so that numbers and words can be compared; whole numbers without a point."""
-    if values.dtype.kind == "f":
-        whole = np.isfinite(values) & (values == np.floor(values)) & (np.abs(values) < 1e15)
-        if whole.all():
-            values = values.astype(np.int64)
-    return np.array([str(value) for value in values.tolist()], dtype=str)
+    return np.array(
+        [
+            str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+            for value in values.tolist()
+        ],
+        dtype=str,
+    )

@@ -104,6 +104,37 @@ def _error(hit: np.ndarray) -> float:
     return float(hit.std(ddof=1) / np.sqrt(n)) if n > 1 else np.inf
 
 
+def levelled(gain: np.ndarray, fold: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Return gains that compare rows of different windows by their places in their own.
+
+    Every window was scored by a model of its own, and one that is bolder than the others would
+    fill all lists that are drawn from several windows. So each row gets the gain that all rows
+    together have at its place, counted in weight from the top.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shortlist.picking.windows import levelled
+    >>> levelled(np.array([9.0, 8.0, 2.0, 1.0]), np.array([0, 0, 1, 1]), np.ones(4))
+    array([8.5, 1.5, 8.5, 1.5])
+    """
+    own = np.empty(len(gain))
+    for number in np.unique(fold):
+        rows = fold == number
+        own[rows] = _places(gain[rows], weight[rows])
+    all_of_them = _places(gain, weight)
+    order = np.argsort(all_of_them)
+    return np.interp(own, all_of_them[order], gain[order])
+
+
+def _places(gain: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Return the share of the weight above the middle of each row, best first."""
+    order = np.lexsort((np.arange(len(gain)), -gain))
+    places = np.empty(len(gain))
+    places[order] = (np.cumsum(weight[order]) - 0.5 * weight[order]) / weight.sum()
+    return places
+
+
 def stretch(replayed: np.ndarray, brought: list[float], recent: int | None = None) -> float:
     r"""Return how much wider than its replays the interval of the next window has to be.
 

@@ -345,7 +345,7 @@ def as_inputs(session, rows):
 
 @pytest.mark.slow
 def test_what_pick_returns_of_a_table():
-    """Text, dates, numbers as text, gaps."""
+    """Categories, text, dates, numbers as text, gaps."""
     pd = pytest.importorskip("pandas")
     pytest.importorskip("skrub")
     X, y = load_credit()
@@ -353,6 +353,10 @@ def test_what_pick_returns_of_a_table():
     X["asked"] = pd.to_datetime(rng.integers(-(10**9), 2 * 10**9, len(X)), unit="s")
     X.loc[::13, "asked"] = pd.NaT
     X["empty"] = pd.Series([None] * len(X), dtype=object)
+    word = np.array(["paid", "Late", "ÉTÉ", "逾期", "ok!"])
+    X["note"] = [" ".join(rng.choice(word, 4)) + f" {i % 97}" for i in range(len(X))]
+    X.loc[::17, "note"] = None
+    X.loc[1::17, "note"] = "N/A"
     X["kind"] = pd.Categorical(rng.choice(["p", "q", "r"], len(X)))
     found = pick(X[:200], y[:200], X[200:230], k=5, effort="quick", repeats=1)
     X.loc[5, X.columns[0]] = "never seen before"

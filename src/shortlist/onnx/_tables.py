@@ -10,6 +10,7 @@ import numpy as np
 from ._calendar import calendar
 from ._errors import NotConvertible
 from ._graph import Graph
+from ._words import directions_of_text
 
 
 def is_table(step: Any) -> bool:
@@ -45,7 +46,7 @@ def one_hot(
 
 def table_columns(step: Any) -> dict[str, str]:
     """Return the columns a ``TableVectorizer`` has learned from, and their kinds."""
-    known = {"OneHotEncoder": "text", "DatetimeEncoder": "date"}
+    known = {"OneHotEncoder": "text", "TextPieces": "text", "DatetimeEncoder": "date"}
     kinds = {}
     for name in step.feature_names_in_:
         parts = _parts(step, name)
@@ -66,8 +67,9 @@ def table(step: Any, graph: Graph, columns: dict[str, str]) -> str:
         if emit is None:
             raise NotConvertible(
                 f"the column {name!r} goes through {list(parts)[-1]}, which has no ONNX form. "
-                "Leave such columns out of the history, or write them as numbers or as text of "
-                "few different values."
+                "Leave such columns out of the history, or use "
+                "TableVectorizer(high_cardinality=TextPieces()) of shortlist.picking.texts, as "
+                "pick does."
             )
         made.append(graph.rounded(emit(graph, columns[str(name)], parts, name)))
     return graph.add("Concat", *made, axis=1) if len(made) > 1 else made[0]
@@ -114,9 +116,16 @@ def _categories(graph: Graph, column: str, parts: dict[str, Any], name: Any) -> 
     return graph.add("Gather", made, graph.axes(*kept), axis=1)
 
 
+def _text(graph: Graph, column: str, parts: dict[str, Any], name: Any) -> str:
+    learned = parts["TextPieces"]
+    nulls = getattr(parts.get("CleanNullStrings"), "null_strings_", [])
+    return directions_of_text(graph, column, learned.rarity_, learned.directions_, aliases=nulls)
+
+
 _MISSING = "\0missing"  # no text of a table
 _MADE: dict[str, Callable[[Graph, str, dict[str, Any], Any], str]] = {
     "OneHotEncoder": _categories,
+    "TextPieces": _text,
     "DatetimeEncoder": _dates,
     "PassThrough": _numbers,
 }

@@ -17,6 +17,7 @@ peptides.
 # %%
 # A peptide is counted: how many it has of each amino acid. Cysteine, which is modified in that
 # run, has no column.
+import sys
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -26,7 +27,7 @@ from sklearn.linear_model import Ridge
 from shortlist import RankSVM
 from shortlist.metrics import pairwise_accuracy
 
-lines = (Path(__file__).parent / "peptides.csv").read_text().splitlines()
+lines = Path(sys.argv[0]).with_name("peptides.csv").read_text().splitlines()
 rows = [line.split(",") for line in lines if not line.startswith("#")][1:]
 minutes = np.array([float(time) for _, time in rows])
 acids = "ADEFGHIKLMNPQRSTVWY"

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from typing import Any
+from zoneinfo import ZoneInfoNotFoundError
 
 import numpy as np
 
-from ._calendar import calendar
+from ._calendar import calendar, local_time
 from ._errors import NotConvertible
 from ._graph import Graph
 from ._words import directions_of_text
@@ -89,13 +90,20 @@ def _numbers(graph: Graph, column: str, parts: dict[str, Any], name: Any) -> str
 
 def _dates(graph: Graph, column: str, parts: dict[str, Any], name: Any) -> str:
     wanted = parts["DatetimeEncoder"].extracted_features_
-    gap, known = calendar(graph, column)
-    known["total_seconds"] = column
     zone = getattr(parts.get("ToDatetime"), "output_time_zone_", None)
-    if zone not in (None, "UTC") or not set(wanted) <= set(known):
+    try:
+        local = column if zone in (None, "UTC") else local_time(graph, column, zone)
+    except (ZoneInfoNotFoundError, ValueError):
         raise NotConvertible(
-            f"the column {name!r} holds dates of the time zone {zone}, read for "
-            f"{', '.join(wanted)}: ONNX has the calendar of UTC, down to hours."
+            f"the column {name!r} holds dates of the time zone {zone!r}, which has no entry in "
+            "the time zone database: convert them to UTC or to a zone that has one."
+        ) from None
+    gap, known = calendar(graph, local)
+    known["total_seconds"] = column
+    if not set(wanted) <= set(known):
+        raise NotConvertible(
+            f"the column {name!r} holds dates, read for {', '.join(wanted)}: ONNX has the "
+            "calendar here down to hours."
         )
     missing = graph.constant(np.nan)
     made = [graph.add("Where", gap, missing, known[part]) for part in wanted]

@@ -18,7 +18,6 @@ from sklearn.ensemble import (
 )
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.frozen import FrozenEstimator
-from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, scale
@@ -372,20 +371,6 @@ def test_what_pick_returns_of_a_table():
             np.testing.assert_allclose(scores, wanted[rows], rtol=tolerance, atol=margin)
             sure = clear(wanted[rows], margin)
             np.testing.assert_array_equal(label[sure], found.model.predict(X)[rows][sure])
-
-
-def test_names_the_column_of_a_table_that_it_cannot_write():
-    pd = pytest.importorskip("pandas")
-    skrub = pytest.importorskip("skrub")
-    rows = pd.DataFrame({"note": [f"text number {i}" for i in range(60)], "x": np.arange(60.0)})
-    rows["abroad"] = pd.date_range("2020-01-01", periods=60, tz="+02:00")
-    for column, why in (("note", "StringEncoder"), ("abroad", "UTC.02:00.*convert")):
-        made = make_pipeline(skrub.TableVectorizer(), SimpleImputer(), LogisticRegression())
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            made.fit(rows[["x", column]], np.arange(60) % 2)
-        with pytest.raises(NotConvertible, match=rf"'{column}'.*{why}"):
-            to_onnx(made)
 
 
 @pytest.mark.parametrize("pos_label", [None, 0])

@@ -1,6 +1,8 @@
-"""Dates of time zones in ONNX."""
+"""Columns that skrub reads: dates of time zones, and what has no ONNX form."""
 
 from __future__ import annotations
+
+import warnings
 
 import numpy as np
 import pytest
@@ -10,9 +12,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 onnxruntime = pytest.importorskip("onnxruntime")
-pytest.importorskip("skrub")
+skrub = pytest.importorskip("skrub")
 pd = pytest.importorskip("pandas")
-from shortlist.onnx import to_onnx  # noqa: E402
+from shortlist.onnx import NotConvertible, to_onnx  # noqa: E402
 from shortlist.picking.models import default_features  # noqa: E402
 
 ZONES = ("Europe/Paris", "America/New_York", "Asia/Kolkata", "Australia/Lord_Howe")
@@ -40,3 +42,15 @@ def test_clocks_of_a_zone(zone):
     wanted = made.decision_function(rows)
     np.testing.assert_allclose(scores, wanted, rtol=1e-12, atol=1e-12 * np.abs(wanted).max())
     np.testing.assert_array_equal(label, made.predict(rows))
+
+
+def test_names_the_column_of_a_table_that_it_cannot_write():
+    rows = pd.DataFrame({"note": [f"text number {i}" for i in range(60)], "x": np.arange(60.0)})
+    rows["abroad"] = pd.date_range("2020-01-01", periods=60, tz="+02:00")
+    for column, why in (("note", "StringEncoder"), ("abroad", "UTC.02:00.*convert")):
+        made = make_pipeline(skrub.TableVectorizer(), SimpleImputer(), LogisticRegression())
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            made.fit(rows[["x", column]], np.arange(60) % 2)
+        with pytest.raises(NotConvertible, match=rf"'{column}'.*{why}"):
+            to_onnx(made)

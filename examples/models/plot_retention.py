@@ -7,7 +7,8 @@ gradient. Which of two peptides leaves first depends on little but the peptides.
 order is learned, and what was learned is set beside what another laboratory measured, on another
 column, a generation earlier.
 
-The retention times are those of 400 peptides of one run, from the example of `DeepLC
+The retention times are those of 400 peptides of one run
+(:download:`peptides.csv <../../../examples/models/peptides.csv>`), from the example of `DeepLC
 <https://github.com/compomics/DeepLC>`_ (Apache License 2.0; R. Bouwmeester et al., Nature Methods
 18, 1363, 2021). The retention coefficients are those of D. Guo, C. T. Mant, A. K. Taneja, J. M. R.
 Parker and R. S. Hodges, Journal of Chromatography 359, 499 (1986): a C18 column, pH 2, synthetic

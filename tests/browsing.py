@@ -60,12 +60,13 @@ class Browser:
         return self.find(selector).text
 
     def requests(self):
-        """Addresses asked for since the last call."""
+        """Addresses asked for since the last call, but those of the browser's own pages."""
         events = [json.loads(e["message"])["message"] for e in self.driver.get_log("performance")]
         return [
             event["params"]["request"]["url"]
             for event in events
             if event["method"] == "Network.requestWillBeSent"
+            and not event["params"]["request"]["url"].startswith("chrome")
         ]
 
     def complaints(self):

@@ -1,6 +1,5 @@
-"""Numbers, dates and pieces of words, against the writers and the slow ways they come from."""
+"""Numbers and dates, against the writers and the slow ways they come from."""
 
-from collections import Counter
 from datetime import datetime, timedelta
 
 import numpy as np
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 from shortlist._app._columns import Columns
 from shortlist._app._dates import look_at_dates, read_date
 from shortlist._app._deciding import read_columns
-from shortlist._app._features import _BUCKETS, Features, _hashes, _pieces
+from shortlist._app._features import Features
 from shortlist._app._numbers import COMMA, POINT, look_at_numbers, read_number
 
 AMOUNT = st.decimals(-(10**12), 10**12, places=2, allow_nan=False)
@@ -122,19 +121,6 @@ def test_impossible_dates_are_none():
         ("1 Foo 2020", "day, name of month, year"),
     ):  # fmt: skip
         assert read_date(cell, layout) is None
-
-
-@given(st.lists(st.text("abäé 1.-\n", max_size=14), min_size=1, max_size=6))
-def test_pieces_against_counting_them_one_by_one(texts):
-    import re
-
-    found = _pieces(texts).toarray()
-    for row, text in zip(found, texts, strict=True):
-        counted = Counter(
-            place for word in re.findall(r"\w+|[^\w\s]+", text.lower()) for place in _hashes(word)
-        )
-        assert {place: row[place] for place in np.flatnonzero(row)} == counted
-    assert found.shape == (len(texts), _BUCKETS)
 
 
 def test_features_are_those_of_rows_one_by_one():

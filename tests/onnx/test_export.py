@@ -9,12 +9,19 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from tests.app.stored.make import HERE
 
 from shortlist import picking
 from shortlist._app import app
+from shortlist._app._columns import ABSENT, NUMBER
+from shortlist._app._model_file import load_model
+from shortlist._scores import positive_scores
 from shortlist.datasets import load_credit
 
 onnxruntime = pytest.importorskip("onnxruntime")
+from shortlist._app._exporting import write_model  # noqa: E402
+
+STORED = sorted(HERE.glob("format-*/*/*.skops"))
 
 
 def split(rows, bad, folder, at=80, models=("PatMat",), goal=()):
@@ -101,21 +108,24 @@ def test_keeps_files_and_asks_for_the_ending(folder):
     assert there.read_text() == "mine"
 
 
-def test_names_the_column_it_cannot_write(tmp_path):
+def test_text(tmp_path):
+    """Words, names that are met once, other scripts, gaps; new words in the candidates."""
+    X, y = load_credit()
     rng = np.random.default_rng(0)
-    words = np.array(["late", "paid", "twice", "letter", "lost", "moved", "called", "angry"])
+    words = np.array(
+        ["paid", "LATE", "Straße", "naïve", "İzmir", "ΟΔΟΣ", "逾期", "😀", "n°", "1,5"]
+    )
     rows = pd.DataFrame(
-        {"note": [" ".join(rng.choice(words, 6)) for _ in range(120)], "x": rng.normal(size=120)}
+        {
+            "note": [" ".join(rng.choice(words, rng.integers(1, 9))) for _ in range(300)],
+            "name": [f"{'ABCDE'[i % 5]}{i * 7919 % 1000}-x" for i in range(300)],
+            "age": X["age"].to_numpy()[:300],
+        }
     )
-    split(rows, (rows["x"] > 0).astype(int), tmp_path)
-    run = CliRunner().invoke(
-        app, ["export", str(tmp_path / "model.skops"), "-o", str(tmp_path / "m.onnx")]
-    )
-    assert run.exit_code == 1
-    assert "'note'" in run.output
-    assert "--drop 'note'" in run.output
-    assert "--type 'note'=category" in run.output
-    assert not (tmp_path / "m.onnx").exists()
+    rows.loc[::7, "note"] = ""
+    rows.loc[200:, "note"] += " never met!"
+    split(rows, y[:300], tmp_path, at=200)
+    compare(tmp_path)
 
 
 def test_dates(tmp_path):
@@ -129,6 +139,30 @@ def test_dates(tmp_path):
     seconds = when.to_numpy().astype("datetime64[s]").astype(float)
     seconds[::11] = np.nan
     compare(tmp_path, {"at": seconds[200:, None], "x": rows[["x"]].to_numpy()[200:]})
+
+
+@pytest.mark.parametrize("path", STORED, ids=lambda path: "-".join(path.parts[-3:]))
+def test_stored_files(path):
+    """Every family of models, numbers, dates, categories and text, from files of other versions."""
+    saved = load_model(path)
+    rows = pd.read_csv(path.parent / "rows.csv", dtype=str, keep_default_na=False)
+    typed = saved.columns.apply(rows)
+    for dtype, tolerance in (("float64", 1e-12), ("float32", 1e-5)):
+        written, kinds, _ = write_model(saved, dtype)
+        for name in (name for name, kind in kinds.items() if kind == NUMBER):
+            typed[name] = typed[name].astype(dtype).astype(float)
+        session = onnxruntime.InferenceSession(written)
+        held = {"tensor(float)": "float32", "tensor(double)": "float64", "tensor(string)": object}
+        (scores,) = session.run(
+            ["scores"],
+            {
+                each.name: typed[[each.name]].replace({ABSENT: ""}).to_numpy(held[each.type])
+                for each in session.get_inputs()
+            },
+        )
+        known = positive_scores(saved.pipeline, saved.features.make(typed).to_numpy())
+        margin = tolerance * np.abs(known).max()
+        np.testing.assert_allclose(scores, known, rtol=tolerance, atol=margin)
 
 
 def test_says_what_is_missing(folder, monkeypatch):

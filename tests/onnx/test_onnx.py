@@ -18,7 +18,6 @@ from sklearn.ensemble import (
 )
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.frozen import FrozenEstimator
-from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, scale
@@ -345,7 +344,7 @@ def as_inputs(session, rows):
 
 @pytest.mark.slow
 def test_what_pick_returns_of_a_table():
-    """Text, dates, numbers as text, gaps."""
+    """Categories, text, dates, numbers as text, gaps."""
     pd = pytest.importorskip("pandas")
     pytest.importorskip("skrub")
     X, y = load_credit()
@@ -353,6 +352,9 @@ def test_what_pick_returns_of_a_table():
     X["asked"] = pd.to_datetime(rng.integers(-(10**9), 2 * 10**9, len(X)), unit="s")
     X.loc[::13, "asked"] = pd.NaT
     X["empty"] = pd.Series([None] * len(X), dtype=object)
+    X["note"] = [
+        f"{'Paid ÉTÉ 逾期 ok!'[i % 9 :]} {i % 97}" if i % 17 else None for i in range(len(X))
+    ]
     X["kind"] = pd.Categorical(rng.choice(["p", "q", "r"], len(X)))
     found = pick(X[:200], y[:200], X[200:230], k=5, effort="quick", repeats=1)
     X.loc[5, X.columns[0]] = "never seen before"
@@ -369,21 +371,6 @@ def test_what_pick_returns_of_a_table():
             np.testing.assert_allclose(scores, wanted[rows], rtol=tolerance, atol=margin)
             sure = clear(wanted[rows], margin)
             np.testing.assert_array_equal(label[sure], found.model.predict(X)[rows][sure])
-
-
-def test_names_the_column_of_a_table_that_it_cannot_write():
-    pd = pytest.importorskip("pandas")
-    skrub = pytest.importorskip("skrub")
-    rows = pd.DataFrame({"note": [f"text number {i}" for i in range(60)], "x": np.arange(60.0)})
-    rows["abroad"] = pd.date_range("2020-01-01", periods=60, tz="Europe/Paris")
-    y = np.arange(60) % 2
-    for column, why in (("note", "StringEncoder"), ("abroad", "Europe/Paris")):
-        made = make_pipeline(skrub.TableVectorizer(), SimpleImputer(), LogisticRegression())
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            made.fit(rows[["x", column]], y)
-        with pytest.raises(NotConvertible, match=rf"'{column}'.*{why}"):
-            to_onnx(made)
 
 
 @pytest.mark.parametrize("pos_label", [None, 0])

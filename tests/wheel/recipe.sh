@@ -26,12 +26,12 @@ size="$(wc -c < "$wheel")"
 
 [ -z "${WHEELHOUSE:-}" ] || { mkdir -p "$WHEELHOUSE" && cp "$work"/dist/* "$WHEELHOUSE"; }
 
-cd "$work"
 for each in "$python" "$@"; do
   "$each" -m venv "$work/clean"
   "$work/clean/bin/pip" install -q --only-binary :all: "$wheel"
   # No compiler on the path, and no source tree in sight.
-  env -i HOME="$work" PATH="$work/clean/bin" "$work/clean/bin/python" -I "$root/tests/wheel/check.py"
+  (cd "$work" && env -i HOME="$work" PATH="$work/clean/bin" \
+    "$work/clean/bin/python" -I "$root/tests/wheel/check.py")
   rm -rf "$work/clean"
 done
 echo "$(basename "$wheel"): $size bytes"

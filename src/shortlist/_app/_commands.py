@@ -317,10 +317,10 @@ def export(model: str, output: str, single: bool, force: bool) -> None:
 
     The file runs without Python, wherever ONNX runs. Its inputs are the columns the model
     has learned from, each of shape (rows, 1): numbers, with "nan" where one is missing; dates
-    as seconds since 1970; categories as text, empty where one is missing. Its outputs are the
+    as seconds since 1970; categories and text, empty where one is missing. Its outputs are the
     scores, higher is better, and the label, 1 for the rows above the cut of the budget; for a
-    numeric outcome only the scores, which are the outcomes to expect. Columns of free text
-    cannot be exported: ONNX does not take words apart.
+    numeric outcome only the scores, which are the outcomes to expect. A file with free text
+    needs ONNX Runtime: the standard has no operator that takes words apart.
 
     \b
     shortlist export model.skops -o model.onnx

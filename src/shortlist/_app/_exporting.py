@@ -8,9 +8,9 @@ from typing import Any
 from sklearn.base import is_classifier
 
 from ..onnx._calendar import DAY, calendar
-from ..onnx._errors import NotConvertible
 from ..onnx._graph import Graph
 from ..onnx._tables import one_hot
+from ..onnx._words import directions_of_text
 from ..onnx._write import column_inputs, finish
 from ._columns import ABSENT, DATE, NUMBER
 from ._features import FAR, Features
@@ -38,8 +38,7 @@ def _features(graph: Graph, columns: dict[str, str], features: Features) -> str:
     """Return the scaled features; see :class:`Features` for what they are."""
     content = features.to_plain()
     made = [
-        _PARTS[part["kind"]](graph, columns[name], part, name)
-        for name, part in content["parts"].items()
+        _PARTS[part["kind"]](graph, columns[name], part) for name, part in content["parts"].items()
     ]
     every = graph.add("Concat", *made, axis=1)
     kept = graph.add("Gather", every, graph.axes(*content["kept"]), axis=1)
@@ -48,7 +47,7 @@ def _features(graph: Graph, columns: dict[str, str], features: Features) -> str:
     return graph.add("Clip", scaled, graph.constant(-FAR), graph.constant(FAR))
 
 
-def _numbers(graph: Graph, column: str, part: dict[str, Any], name: str) -> str:
+def _numbers(graph: Graph, column: str, part: dict[str, Any]) -> str:
     return _filled(graph, column, graph.add("IsNaN", column), part)
 
 
@@ -57,7 +56,7 @@ def _filled(graph: Graph, values: str, gap: str, part: dict[str, Any]) -> str:
     return graph.add("Concat", filled, graph.double(gap), axis=1) if part["gaps"] else filled
 
 
-def _dates(graph: Graph, column: str, part: dict[str, Any], name: str) -> str:
+def _dates(graph: Graph, column: str, part: dict[str, Any]) -> str:
     gap, known = calendar(graph, column)
     when = graph.add("Div", known["seconds"], graph.constant(DAY))
     values = (when, *(known[each] for each in ("year", "month", "day", "weekday", "hour")))
@@ -68,19 +67,15 @@ def _dates(graph: Graph, column: str, part: dict[str, Any], name: str) -> str:
     return graph.add("Concat", *made, axis=1)
 
 
-def _categories(graph: Graph, column: str, part: dict[str, Any], name: str) -> str:
+def _categories(graph: Graph, column: str, part: dict[str, Any]) -> str:
     return one_hot(graph, column, part["values"], ABSENT)
 
 
-def _pieces(graph: Graph, column: str, part: dict[str, Any], name: str) -> str:
-    raise NotConvertible(
-        f"the column {name!r} is free text, read by runs of its letters, and ONNX has no operator "
-        f"that takes words apart. Leave it out when you pick (--drop {name!r}), or have it read "
-        f"as a category (--type {name!r}=category)."
-    )
+def _pieces(graph: Graph, column: str, part: dict[str, Any]) -> str:
+    return directions_of_text(graph, column, part["rarity"], part["directions"], ABSENT)
 
 
-_PARTS: dict[str, Callable[[Graph, str, dict[str, Any], str], str]] = {
+_PARTS: dict[str, Callable[[Graph, str, dict[str, Any]], str]] = {
     "Numbers": _numbers,
     "Dates": _dates,
     "Categories": _categories,

@@ -4,34 +4,23 @@ Numbers and dates keep their scale; a category becomes a feature for each of its
 the leading directions of its pieces of words (Deerwester et al., 1990). Nothing here uses
 labels, so the features of the whole history are made once, and folds are cut from them:
 a held-out row has no part in what a model learns about the label.
-
-Pieces are the words themselves and their runs of three and four letters, hashed. They are
-found once for every different word, not once for every row: that is most of the time.
 """
 
 from __future__ import annotations
 
-import re
-import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
-from scipy import sparse
-from sklearn.utils.extmath import randomized_svd
 
+from .._words import BUCKETS, along, count_pieces, learn
 from ._columns import CATEGORY, DATE, NUMBER, Column, Columns
 
 # Features that all text columns share, and the most and least for one of them; a column of
 # single words, such as names and codes, says less than one of sentences.
 _TEXT_FEATURES, _MOST, _MOST_WORDS, _LEAST = 60, 20, 10, 2
-_BUCKETS = 1 << 13
-# Different texts from which the directions are found.
-_TEXTS = 20_000
-_WORD = re.compile(r"\w+|[^\w\s]+")
 _DAY = 86400.0
 # Standard deviations from the mean beyond which a number is not looked at more closely.
 FAR = 1e6
@@ -176,22 +165,9 @@ class Pieces(Encoder):
         texts = found.tolist()
         single = sum(" " not in text for text in texts) > len(texts) / 2
         most = min(most, _MOST_WORDS) if single else most
-        every = _pieces(texts)
-        pieces = every[:: max(1, len(texts) // _TEXTS)]
-        rows = pieces.shape[0]
-        met = pieces.getnnz(axis=0)
-        rarity = np.log((1.0 + rows) / (1.0 + met)) + 1.0
-        count = min(most, max(1, min(rows, int((met > 0).sum()))))
-        _, _, right = randomized_svd(
-            _weighed(pieces, rarity), count, n_iter=4, random_state=0, flip_sign=True
-        )
-        made = cls(rarity, right.astype(np.float32))
-        return made, made._along(every)[codes]
-
-    def _along(self, pieces: Any) -> np.ndarray:
-        weighed = _weighed(pieces, self.rarity)
-        made: np.ndarray = weighed @ self.directions.T.astype(np.float64)
-        return made
+        pieces = count_pieces(texts)
+        made = cls(*learn(pieces, most))
+        return made, along(pieces, made.rarity, made.directions)[codes]
 
     def names(self, name: str) -> list[str]:
         """Names of the features."""
@@ -200,47 +176,7 @@ class Pieces(Encoder):
     def make(self, values: np.ndarray) -> np.ndarray:
         """Return the features."""
         codes, texts = pd.factorize(values)
-        return self._along(_pieces(texts.tolist()))[codes]
-
-
-def _weighed(pieces: Any, rarity: np.ndarray) -> Any:
-    weighed = pieces @ sparse.diags(rarity)
-    length = np.sqrt(np.asarray(weighed.multiply(weighed).sum(axis=1)).ravel())
-    return sparse.diags(1.0 / np.where(length > 0.0, length, 1.0)) @ weighed
-
-
-def _pieces(texts: Sequence[str]) -> Any:
-    """Count the pieces of each text: rows are texts, columns are hashes of pieces."""
-    known: dict[str, int] = {}
-    words: list[int] = []
-    ends = [0]
-    for text in texts:
-        words += [known.setdefault(word, len(known)) for word in _WORD.findall(text.lower())]
-        ends.append(len(words))
-    counts = sparse.csr_matrix(
-        (np.ones(len(words)), words, ends), shape=(len(texts), max(len(known), 1))
-    )
-    hashes: list[int] = []
-    bounds = [0]
-    for word in known:
-        hashes += _hashes(word)
-        bounds.append(len(hashes))
-    if not known:
-        bounds.append(0)
-    spelled = sparse.csr_matrix(
-        (np.ones(len(hashes)), hashes, bounds), shape=(max(len(known), 1), _BUCKETS)
-    )
-    return (counts @ spelled).tocsr()
-
-
-def _hashes(word: str) -> Iterable[int]:
-    framed = f" {word} "
-    runs = [
-        framed[start : start + size] for size in (3, 4) for start in range(len(word) + 3 - size)
-    ]
-    return [
-        zlib.crc32(piece.encode("utf-8", "surrogatepass")) % _BUCKETS for piece in (framed, *runs)
-    ]
+        return along(count_pieces(texts.tolist()), self.rarity, self.directions)[codes]
 
 
 class Features:
@@ -386,7 +322,7 @@ def _from_plain(content: dict[str, Any]) -> Encoder:
     if kind == "Pieces":
         rarity = _array(content["rarity"], np.floating, 1)
         directions = _array(content["directions"], np.floating, 2)
-        if rarity.shape != (_BUCKETS,) or directions.shape[1] != _BUCKETS:
+        if rarity.shape != (BUCKETS,) or directions.shape[1] != BUCKETS:
             raise ValueError("the pieces of words do not fit together")
         return Pieces(rarity, directions)
     raise ValueError(f"{kind!r} is no kind of features")

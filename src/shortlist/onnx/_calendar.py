@@ -2,9 +2,50 @@
 
 from __future__ import annotations
 
+import functools
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
 from ._graph import Graph
 
 DAY = 86400.0
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# Years that dates in nanoseconds can have.
+_FIRST, _LAST = (int(datetime(year, 1, 1, tzinfo=UTC).timestamp()) for year in (1678, 2262))
+
+
+def local_time(graph: Graph, column: str, zone: str) -> str:
+    """Return the seconds that clocks of a time zone show since 1970; missing ones stay so."""
+    changes, offsets = _clock_changes(zone)
+    after = graph.double(graph.add("GreaterOrEqual", column, graph.constant([changes])))
+    count = graph.add("ReduceSum", after, graph.axes(1), keepdims=1)
+    offset = graph.add("Gather", graph.constant(offsets), graph.add("Cast", count, to=7))
+    return graph.add("Add", column, offset)
+
+
+@functools.cache
+def _clock_changes(zone: str) -> tuple[list[float], list[float]]:
+    """Return when the clocks of a zone change, and their offset before and after, in seconds."""
+    clock = ZoneInfo(zone)
+
+    def offset(seconds: int) -> float:
+        local = (_EPOCH + timedelta(seconds=seconds)).astimezone(clock)
+        return (local.utcoffset() or timedelta()).total_seconds()
+
+    changes, offsets = [], [offset(_FIRST)]
+    for end in range(_FIRST + int(DAY), _LAST, int(DAY)):
+        if offset(end) == offsets[-1]:
+            continue
+        before, after = end - int(DAY), end
+        while after - before > 1:
+            middle = (before + after) // 2
+            if offset(middle) == offsets[-1]:
+                before = middle
+            else:
+                after = middle
+        changes.append(float(after))
+        offsets.append(offset(after))
+    return changes, offsets
 
 
 def calendar(graph: Graph, column: str) -> tuple[str, dict[str, str]]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from typing import Any
+from zoneinfo import ZoneInfoNotFoundError
 
 import numpy as np
 
-from ._calendar import calendar
+from ._calendar import calendar, local_time
 from ._errors import NotConvertible
 from ._graph import Graph
+from ._words import directions_of_text
 
 
 def is_table(step: Any) -> bool:
@@ -45,7 +47,7 @@ def one_hot(
 
 def table_columns(step: Any) -> dict[str, str]:
     """Return the columns a ``TableVectorizer`` has learned from, and their kinds."""
-    known = {"OneHotEncoder": "text", "DatetimeEncoder": "date"}
+    known = {"OneHotEncoder": "text", "TextPieces": "text", "DatetimeEncoder": "date"}
     kinds = {}
     for name in step.feature_names_in_:
         parts = _parts(step, name)
@@ -66,8 +68,9 @@ def table(step: Any, graph: Graph, columns: dict[str, str]) -> str:
         if emit is None:
             raise NotConvertible(
                 f"the column {name!r} goes through {list(parts)[-1]}, which has no ONNX form. "
-                "Leave such columns out of the history, or write them as numbers or as text of "
-                "few different values."
+                "Leave such columns out of the history, or use "
+                "TableVectorizer(high_cardinality=TextPieces()) of shortlist.picking.texts, as "
+                "pick does."
             )
         made.append(graph.rounded(emit(graph, columns[str(name)], parts, name)))
     return graph.add("Concat", *made, axis=1) if len(made) > 1 else made[0]
@@ -87,13 +90,20 @@ def _numbers(graph: Graph, column: str, parts: dict[str, Any], name: Any) -> str
 
 def _dates(graph: Graph, column: str, parts: dict[str, Any], name: Any) -> str:
     wanted = parts["DatetimeEncoder"].extracted_features_
-    gap, known = calendar(graph, column)
-    known["total_seconds"] = column
     zone = getattr(parts.get("ToDatetime"), "output_time_zone_", None)
-    if zone not in (None, "UTC") or not set(wanted) <= set(known):
+    try:
+        local = column if zone in (None, "UTC") else local_time(graph, column, zone)
+    except (ZoneInfoNotFoundError, ValueError):
         raise NotConvertible(
-            f"the column {name!r} holds dates of the time zone {zone}, read for "
-            f"{', '.join(wanted)}: ONNX has the calendar of UTC, down to hours."
+            f"the column {name!r} holds dates of the time zone {zone!r}, which has no entry in "
+            "the time zone database: convert them to UTC or to a zone that has one."
+        ) from None
+    gap, known = calendar(graph, local)
+    known["total_seconds"] = column
+    if not set(wanted) <= set(known):
+        raise NotConvertible(
+            f"the column {name!r} holds dates, read for {', '.join(wanted)}: ONNX has the "
+            "calendar here down to hours."
         )
     missing = graph.constant(np.nan)
     made = [graph.add("Where", gap, missing, known[part]) for part in wanted]
@@ -114,9 +124,16 @@ def _categories(graph: Graph, column: str, parts: dict[str, Any], name: Any) -> 
     return graph.add("Gather", made, graph.axes(*kept), axis=1)
 
 
+def _text(graph: Graph, column: str, parts: dict[str, Any], name: Any) -> str:
+    learned = parts["TextPieces"]
+    nulls = getattr(parts.get("CleanNullStrings"), "null_strings_", [])
+    return directions_of_text(graph, column, learned.rarity_, learned.directions_, aliases=nulls)
+
+
 _MISSING = "\0missing"  # no text of a table
 _MADE: dict[str, Callable[[Graph, str, dict[str, Any], Any], str]] = {
     "OneHotEncoder": _categories,
+    "TextPieces": _text,
     "DatetimeEncoder": _dates,
     "PassThrough": _numbers,
 }

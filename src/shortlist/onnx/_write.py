@@ -50,7 +50,7 @@ def to_onnx(
         For pipelines that begin with a ``ColumnTransformer``: names and kinds of the
         inputs. Those that begin with skrub's ``TableVectorizer``, as `pick` makes them of
         tables with text or dates, know theirs: missing text is empty, a date is a number of
-        seconds since 1970, always in double precision.
+        seconds since 1970, always in double precision. Free text needs onnxruntime.
     dtype : {"float64", "float32"}, default="float64"
         Type of the numbers that go in and of the scores that come out.
     description : str, default=""
@@ -121,7 +121,7 @@ def finish(
         outputs.insert(0, helper.make_tensor_value_info("label", kind, ["n"]))
     written = helper.make_model(
         helper.make_graph(graph.nodes, "shortlist", inputs, outputs, initializer=graph.constants),
-        opset_imports=[helper.make_opsetid(*pair) for pair in OPSETS.items()],
+        opset_imports=[helper.make_opsetid(name, OPSETS[name]) for name in sorted(graph.domains)],
         producer_name="shortlist",
         producer_version=__version__,
         doc_string=description,

@@ -125,7 +125,8 @@ def pick(
     features : transformer, default=None
         Unfitted; put before every model and fitted once per fold. None: numbers as they
         are, missing ones too; for a frame with columns that are not numbers, skrub's
-        ``TableVectorizer``. Linear and kernel models, and your own, then impute and scale.
+        ``TableVectorizer``, texts by their pieces of words. Linear and kernel models, and your
+        own, then impute and scale.
     models : "auto", list of str or dict, default="auto"
         Families to combine: "LightGBM" (where it is installed), "gradient boosting" (where
         it is not), "extra trees", "random forest", "PatMat rbf", "SVC rbf", "PatMat of sets"

@@ -30,6 +30,7 @@ from sklearn.svm import SVC
 
 from .._scores import in_double
 from ..top.estimators import PatMat
+from .texts import TextPieces
 
 BASELINE = "logistic regression"
 EFFORTS = ("quick", "normal", "thorough")
@@ -454,7 +455,7 @@ def default_features(X: Any) -> Any:
 
     # skrub has its features in single precision: models compute in double from here on.
     double = FunctionTransformer(in_double, feature_names_out="one-to-one")
-    return make_pipeline(TableVectorizer(), double)
+    return make_pipeline(TableVectorizer(high_cardinality=TextPieces()), double)
 
 
 def other_columns(X: Any) -> list[Any]:

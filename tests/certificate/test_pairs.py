@@ -5,10 +5,11 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
+from drawing import draws
 from oracles.ranking import optimum
 from shortlist import RankSVM
 
@@ -125,7 +126,7 @@ def test_a_small_c_still_orders_and_an_indefinite_matrix_gives_zero():
     assert not model.predict(A + A.T).any()
 
 
-@settings(max_examples=25, deadline=None)
+@draws(25)
 @given(
     at=st.integers(0, 12),
     before=st.sampled_from(["linear", "rbf"]),

@@ -4,10 +4,11 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 
+from drawing import draws
 from shortlist import PatMat, TopPush
 
 from .nasty import KINDS, STORAGES, check_certificate, make, stored
@@ -104,7 +105,7 @@ def state_of(model):
     return {key: value for key, value in vars(model).items() if key != "callback"}
 
 
-@settings(max_examples=25, deadline=None)
+@draws(25)
 @given(
     seed=st.integers(0, 1000),
     at=st.integers(1, 6),

@@ -4,12 +4,13 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 
+from drawing import draws
 from shortlist import PatMat, TopPush
 
 from .nasty import KINDS, Nasty, check_certificate, make
@@ -57,7 +58,7 @@ def test_nasty_data(model, kind):
             assert fitted.certificate_.status == "converged"
 
 
-@settings(max_examples=25, deadline=None)
+@draws(25)
 @given(seed=st.integers(0, 1 << 30))
 def test_random_problems(seed):
     case = random_problem(np.random.default_rng(seed))

@@ -5,11 +5,12 @@ from itertools import product
 import cvxpy as cp
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
+from drawing import draws
 from shortlist.rivals import AATP, TransductiveSVM
 
 
@@ -107,7 +108,7 @@ def transductive(w, scores, pool_scores, y, C, weight):
     return 0.5 * w @ w + C * hinge(y, scores).sum() + weight * unlabelled
 
 
-@settings(max_examples=40, deadline=None)
+@draws(40)
 @given(
     st.integers(0, 10_000),
     st.sampled_from(KINDS),

@@ -6,11 +6,12 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score
 
+from drawing import draws
 from shortlist.stacking.heads import (
     _logistic,
     average_precisions,
@@ -32,7 +33,7 @@ def members(seed, n=60, d=3):
 
 
 @given(st.integers(0, 500), st.booleans())
-@settings(max_examples=40, deadline=None)
+@draws(40)
 def test_average_precision_is_that_of_scikit_learn(seed, weighted):
     scores, positive, weight = members(seed)
     weight = weight if weighted else None
@@ -44,7 +45,7 @@ def test_average_precision_is_that_of_scikit_learn(seed, weighted):
 
 
 @given(st.integers(0, 500), st.booleans())
-@settings(max_examples=15, deadline=None)
+@draws(15)
 def test_greedy_is_the_slow_one(seed, weighted):
     scores, positive, weight = members(seed, n=30)
     weight = weight if weighted else None
@@ -110,7 +111,7 @@ def test_calibration_is_a_logistic_regression_of_the_score():
 
 
 @given(st.integers(0, 500), st.floats(-3.0, 8.0), st.booleans())
-@settings(max_examples=40, deadline=None)
+@draws(40)
 def test_newton_finds_the_regression_of_scikit_learn(seed, apart, weighted):
     scores, positive, weight = members(seed)
     weight = weight if weighted else None

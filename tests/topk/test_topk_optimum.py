@@ -4,13 +4,14 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
 
+from drawing import draws
 from oracles import topk as oracle
 from shortlist import TopKSVC
 
@@ -105,7 +106,7 @@ def test_sample_weight_is_multiplicity(solver):
         assert some.coef_ == pytest.approx(other.coef_, abs=1e-2 * np.abs(other.coef_).max())
 
 
-@settings(max_examples=60, deadline=None)
+@draws(60)
 @given(
     seed=st.integers(0, 10_000),
     n=st.integers(2, 25),

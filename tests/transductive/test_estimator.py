@@ -4,12 +4,13 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from drawing import draws
 from shortlist import TransductiveTopK
 from shortlist.transductive.estimator import SOLVERS, select
 
@@ -47,7 +48,7 @@ def test_exactly_k_candidates_are_selected(method, k, places):
     assert model.certificate_.status in ("local", "converged")
 
 
-@settings(max_examples=60, deadline=None)
+@draws(60)
 @given(
     seed=st.integers(0, 2**32 - 1),
     method=st.sampled_from(["swap", "feasible_direction"]),

@@ -53,7 +53,7 @@ def in_partitions(X, y, qid, n_parts, seed=0, empty=False):
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-@pytest.mark.parametrize("n_parts", [1, 4, 37])
+@pytest.mark.parametrize("n_parts", [1, 7, pytest.param(37, marks=pytest.mark.slow)])
 def test_same_answer_for_any_partitions(table, loss, n_parts):
     here = shortlist.RankSVM(loss=loss, tol=1e-7).fit(*table)
     there = RankSVM(loss=loss, tol=1e-7).fit(*in_partitions(*table, n_parts, empty=True))

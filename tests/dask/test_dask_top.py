@@ -74,7 +74,13 @@ def assert_same(model, reference):
 @pytest.mark.usefixtures("local")
 @pytest.mark.parametrize(("name", "parameters"), MODELS)
 @pytest.mark.parametrize(
-    ("n_parts", "order"), [(1, "shuffled"), (4, "shuffled"), (4, "sorted"), (37, "sorted")]
+    ("n_parts", "order"),
+    [
+        (4, "shuffled"),
+        (7, "sorted"),
+        pytest.param(1, "shuffled", marks=pytest.mark.slow),
+        pytest.param(37, "sorted", marks=pytest.mark.slow),
+    ],
 )
 def test_same_answer_for_any_partition(rows, name, parameters, n_parts, order):
     X, y = rows

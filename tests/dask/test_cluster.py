@@ -38,7 +38,7 @@ def test_ranking_is_that_of_memory(client, table):
 
 
 def test_passes_over_pairs_stay_where_the_rows_are(client):
-    rng, size = np.random.default_rng(0), 20_000
+    rng, size = np.random.default_rng(0), 10_000
     rows = [rng.standard_normal((size, 20)) for _ in range(8)]
     X = da.concatenate([da.from_array(part, chunks=-1) for part in rows]).persist()
     y = (X[:, 0] + X[:, 1] > 1.0).astype(float).persist()

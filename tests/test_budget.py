@@ -8,7 +8,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from joblib import parallel_config
 from scipy.stats import norm
@@ -34,6 +34,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from budget_models import Identity, Mute, column, identity
 from contract import checks
+from drawing import draws
 from shortlist._cutoff import threshold_for_fpr
 from shortlist._scores import positive_scores, take_rows
 from shortlist.budget import BudgetClassifier
@@ -441,7 +442,7 @@ def test_more_errors(cancer):
         positive_scores(identity((0, 1, 2)), column([0, 1]))
 
 
-@settings(max_examples=20)
+@draws(20)
 @given(rows=st.lists(st.integers(0, 4), min_size=1))
 def test_take_rows_agrees_across_containers(rows):
     X, rows = np.arange(10.0).reshape(5, 2), np.array(rows)

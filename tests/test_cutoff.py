@@ -173,7 +173,7 @@ def true_rates(threshold, digits):
     return fpr, 0.3 * tpr / (0.3 * tpr + 0.7 * fpr)
 
 
-@pytest.mark.parametrize("digits", [None, 0, 1])
+@pytest.mark.parametrize("digits", [None, pytest.param(0, marks=pytest.mark.slow), 1])
 def test_promised_fpr_holds_as_often_as_promised(digits):
     rng = np.random.default_rng(1)
     broken = []
@@ -186,7 +186,10 @@ def test_promised_fpr_holds_as_often_as_promised(digits):
 
 
 @pytest.mark.parametrize("digits", [None, 0, 1])
-@pytest.mark.parametrize(("precision", "n", "worth"), [(0.6, 600, 0.15), (0.8, 3000, 0.07)])
+@pytest.mark.parametrize(
+    ("precision", "n", "worth"),
+    [(0.6, 600, 0.15), pytest.param(0.8, 3000, 0.07, marks=pytest.mark.slow)],
+)
 def test_promised_precision_holds_as_often_as_promised(digits, precision, n, worth):
     rng = np.random.default_rng(2)
     broken, flagged = [], []
@@ -202,7 +205,10 @@ def test_promised_precision_holds_as_often_as_promised(digits, precision, n, wor
         assert np.mean(flagged) > worth, "the bound gives away too much"
 
 
-@pytest.mark.parametrize("levels", [None, 40, 3])
+@pytest.mark.parametrize(
+    "levels",
+    [pytest.param(None, marks=pytest.mark.slow), 40, pytest.param(3, marks=pytest.mark.slow)],
+)
 def test_choosing_among_many_lists_is_paid_for(levels):
     """Scores without information, base rate just below the wish: any list breaks it.
 
@@ -239,7 +245,7 @@ def test_promise_holds_for_the_kept_model_on_new_rows(wish):
         X = rng.normal(size=(n, 3))
         return X, (X[:, 0] + rng.normal(size=n) > 0.5).astype(int)
 
-    X_new, y_new = draw(50_000)
+    X_new, y_new = draw(10_000)
     broken = []
     for seed in range(100):
         model = BudgetClassifier(

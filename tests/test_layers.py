@@ -4,6 +4,7 @@ Nobody imports in a circle, not even late, and attributes are born in ``__init__
 """
 
 import ast
+import functools
 from collections import defaultdict
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -20,16 +21,22 @@ SHARED = {"_core", "_checks", "_losses", "_solver", "_fit", "certificate", "rows
 ABOVE = {"_app", "cli", "report"}
 
 
+@functools.cache
+def parsed(path):
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def module_of(path):
     parts = path.relative_to(ROOT).with_suffix("").parts
     return parts[:-1] if parts[-1] == "__init__" else parts
 
 
+@functools.cache
 def imported(path):
     """Top-level parts of the package that a file imports, and packages of others."""
     package = path.relative_to(ROOT).parent.parts
     ours, others = set(), set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             others |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -43,7 +50,7 @@ def imported(path):
     return ours, others
 
 
-FILES = sorted(ROOT.rglob("*.py"))
+FILES = dict.fromkeys(sorted(ROOT.rglob("*.py")))
 
 
 def parts_of(path):
@@ -96,7 +103,7 @@ def test_nobody_inside_uses_an_old_address():
 
 def test_imports_are_relative_and_no_private_module_of_others_is_used():
     for path in FILES:
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        tree = parsed(path)
         for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom) and not node.level:
                 assert not node.module.startswith("shortlist"), path
@@ -117,7 +124,7 @@ def file_of(target):
 def imports_of(path):
     """Files that a file imports when it is loaded or later; not for types only."""
     package = path.relative_to(ROOT).parent.parts
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = parsed(path)
     for_types = {
         id(inner)
         for node in ast.walk(tree)
@@ -198,7 +205,7 @@ def late_attributes(trees):
 
 
 def test_attributes_are_born_in_init():
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in FILES]
+    trees = [parsed(path) for path in FILES]
     assert late_attributes(trees) == set()
 
 

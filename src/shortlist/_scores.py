@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -21,12 +23,26 @@ def margins_of(estimator: Any) -> Callable[[Any], Any] | None:
     """
     if hasattr(estimator, "decision_function"):
         return estimator.decision_function
-    last = estimator
-    while isinstance(last, Pipeline):
-        last = last.steps[-1][1]
-    if type(last).__module__.startswith("lightgbm.") and is_classifier(last):
+    if is_classifier(estimator) and _of_lightgbm(estimator):
         return partial(estimator.predict, raw_score=True)
     return None
+
+
+def _of_lightgbm(estimator: Any) -> bool:
+    while isinstance(estimator, Pipeline):
+        estimator = estimator.steps[-1][1]
+    return type(estimator).__module__.startswith("lightgbm.")
+
+
+@contextmanager
+def _without_names(estimator: Any) -> Iterator[None]:
+    """Let a LightGBM score arrays in silence: before 4.7 it misses the names of their columns."""
+    if not _of_lightgbm(estimator):
+        yield
+        return
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        yield
 
 
 def positive_scores(estimator: Any, X: Any, pos_label: Any = None) -> np.ndarray:
@@ -70,17 +86,19 @@ def positive_scores(estimator: Any, X: Any, pos_label: Any = None) -> np.ndarray
             column = label_index(classes, pos_label)
             sign = 1 if column else -1
     margins = margins_of(estimator)
-    if margins is not None:
-        scores = sign * np.asarray(margins(X), dtype=float)
-    elif hasattr(estimator, "predict_proba"):
-        scores = np.asarray(estimator.predict_proba(X), dtype=float)[:, column]
-    elif not is_classifier(estimator):
-        scores = np.asarray(estimator.predict(X), dtype=float)
-    else:
-        raise ValueError(
-            f"estimator={type(estimator).__name__} has neither decision_function nor "
-            "predict_proba, so its rows cannot be ranked. Choose an estimator with one of them."
-        )
+    with _without_names(estimator):
+        if margins is not None:
+            scores = sign * np.asarray(margins(X), dtype=float)
+        elif hasattr(estimator, "predict_proba"):
+            scores = np.asarray(estimator.predict_proba(X), dtype=float)[:, column]
+        elif not is_classifier(estimator):
+            scores = np.asarray(estimator.predict(X), dtype=float)
+        else:
+            raise ValueError(
+                f"estimator={type(estimator).__name__} has neither decision_function nor "
+                "predict_proba, so its rows cannot be ranked. Choose an estimator with one of "
+                "them."
+            )
     scores = scores.ravel()
     finite = np.isfinite(scores)
     if not finite.all():

@@ -3,11 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import Pipeline
 
+from drawing import draws
 from shortlist import PatMat, TopPush, TopStack
 from shortlist._app._columns import Columns, StrangeCount
 from shortlist._app._deciding import read_columns
@@ -85,7 +86,7 @@ def test_features_are_finite_also_for_rows_without_values(table):
     assert np.isfinite(features.make(blank)).all(axis=None)
 
 
-@settings(max_examples=40, deadline=None)
+@draws(40)
 @given(
     st.lists(
         st.tuples(

@@ -1,5 +1,6 @@
 """The installed command on real files, from two tables to a list, a report and a model."""
 
+import functools
 import io
 import json
 import re
@@ -11,6 +12,8 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+
+from shortlist import picking
 
 PICK = ("pick", "candidates.csv", "--history", "history.csv", "--label", "outcome")
 BAD = ("--positive", "bad", "--id", "loan", "--effort", "quick")
@@ -42,12 +45,13 @@ def test_pick_then_score_then_evaluate(files, run, invoke, loans):
     assert found["loan"][0] in page
 
     # The saved model ranks the same file the same way, to TSV and to Parquet.
-    done = run("score", "candidates.csv", "--model", "model.skops", "-k", "20", "-o", "again.tsv")
-    assert done.returncode == 0, done.stderr.decode()
+    model = ("--model", "model.skops")
+    done = invoke("score", "candidates.csv", *model, "-k", "20", "-o", "again.tsv")
+    assert done.exit_code == 0, done.output
     again = pd.read_csv("again.tsv", sep="\t", dtype=str, keep_default_na=False)
     assert again["row"].tolist() == found["row"].tolist()
     np.testing.assert_allclose(again["score"].astype(float), found["score"].astype(float))
-    done = invoke("score", "-", "--model", "model.skops", "-o", "all.parquet",
+    done = invoke("score", "-", *model, "-o", "all.parquet",
                   input=(files / "candidates.csv").read_bytes())  # fmt: skip
     assert done.exit_code == 0, done.output
     everything = pq.read_table("all.parquet").to_pandas()
@@ -67,6 +71,13 @@ def test_pick_then_score_then_evaluate(files, run, invoke, loans):
     assert judged["precision_at_k"]["low"] < hits / 20 < judged["precision_at_k"]["high"]
 
 
+@pytest.fixture
+def short_race(monkeypatch):
+    quick = functools.partial(picking.pick, models=["PatMat", "random forest"])
+    monkeypatch.setattr(picking, "pick", quick)
+
+
+@pytest.mark.usefixtures("short_race")
 def test_json_and_pipes(files, invoke):
     done = invoke(*PICK, *BAD, "-k", "10%", "--json")
     assert done.exit_code == 0, done.output
@@ -79,6 +90,7 @@ def test_json_and_pipes(files, invoke):
     assert not list(files.glob("*.html"))
 
 
+@pytest.mark.usefixtures("short_race")
 def test_awkward_table(tmp_path, invoke, loans, monkeypatch):
     """Accents, quoted newlines, semicolons, dates, free text, missing values, Latin-1."""
     X, y = loans
@@ -131,7 +143,8 @@ def heed_signals():
     [
         (signal.SIGINT, 130, b"Interrupted: nothing was written"),
         (signal.SIGTERM, 143, b"Stopped: nothing was written"),
-        (signal.SIGHUP, 129, b"Stopped: nothing was written"),
+        # What is then undone at each step: test_outputs.py.
+        pytest.param(signal.SIGHUP, 129, b"Stopped: nothing was written", marks=pytest.mark.slow),
     ],
 )
 def test_a_signal_leaves_nothing(files, number, code, words):

@@ -5,14 +5,13 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 
+from drawing import draws
 from shortlist._app import app
 
-CALM = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+CALM = draws(60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 GOOD = b"id,x,y\n" + b"".join(b"%d,%d,%d\n" % (i, i * 7 % 11, i % 3 == 0) for i in range(30))
 
 

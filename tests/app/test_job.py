@@ -191,17 +191,19 @@ def test_alike_by_chance_is_not_the_same(tmp_path, monkeypatch, invoke):
     assert "every row of c.csv is in h.csv" in done.stderr
 
 
-@pytest.mark.parametrize("ending", ENDINGS)
-def test_lists_in_every_format_come_back(messy, invoke, ending):
-    done = invoke(*PICK, "-k", "20", "--id", "payment", "-o", f"list{ending}")
+def test_lists_in_every_format_come_back(messy, invoke):
+    done = invoke(*PICK, "-k", "20", "--id", "payment", "--save", "m.skops")
     assert done.exit_code == 0, done.output
-    listed = Table(f"list{ending}").read()
     original = pd.read_csv("c.csv", dtype=str, keep_default_na=False)
-    rows = listed["row"].astype(int)
-    for name in original.columns:
-        assert listed[name].tolist() == original[name].iloc[rows].tolist()
-    done = invoke("columns", f"list{ending}")
-    assert done.exit_code == 0, done.output
+    for ending in ENDINGS:
+        done = invoke("score", "c.csv", "--model", "m.skops", "-k", "20", "-o", f"list{ending}")
+        assert done.exit_code == 0, done.output
+        listed = Table(f"list{ending}").read()
+        rows = listed["row"].astype(int)
+        for name in original.columns:
+            assert listed[name].tolist() == original[name].iloc[rows].tolist(), ending
+        done = invoke("columns", f"list{ending}")
+        assert done.exit_code == 0, done.output
 
 
 def test_spreadsheet_safe(messy, invoke):

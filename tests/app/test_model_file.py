@@ -258,7 +258,9 @@ def test_boosted_trees_that_point_outside_themselves(saved, before, after):
     model = load_model(path)
     made = model.features.make(model.columns.apply(rows)).to_numpy()
     y = np.arange(len(rows)) % 2
-    boosted = lightgbm.LGBMClassifier(n_estimators=3, min_child_samples=5, verbose=-1).fit(made, y)
+    boosted = lightgbm.LGBMClassifier(
+        n_estimators=3, min_child_samples=5, verbose=-1, n_jobs=1
+    ).fit(made, y)
     pipeline = Pipeline([("model", boosted)])
     save_model(
         SavedModel(pipeline, model.columns, model.features, "y", "1", [], "boosting", {}), path

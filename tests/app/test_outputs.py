@@ -69,6 +69,45 @@ def test_of_two_processes_one_wins(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["list.csv"]
 
 
+RACE = """
+import multiprocessing
+from shortlist._files import Outputs
+
+def work(me, start, told):
+    for number in range(50):
+        names = [f"{number}.{kind}" for kind in ("report", "model", "list")]
+        start.wait()
+        try:
+            with Outputs(*names) as outputs:
+                for name in names:
+                    outputs[name].write_text(me)
+            told.put(number)
+        except FileExistsError:
+            pass
+
+context = multiprocessing.get_context("fork")
+start, told = context.Barrier(3), context.SimpleQueue()
+processes = [context.Process(target=work, args=(me, start, told)) for me in "abc"]
+for process in processes:
+    process.start()
+for process in processes:
+    process.join()
+while not told.empty():
+    print(told.get())
+"""
+
+
+def test_of_processes_that_really_race_one_wins_with_all_its_files(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", RACE], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert sorted(map(int, done.stdout.split())) == list(range(50))
+    for number in range(50):
+        kinds = ("report", "model", "list")
+        assert len({(tmp_path / f"{number}.{kind}").read_text() for kind in kinds}) == 1
+    assert len(list(tmp_path.iterdir())) == 150
+
+
 SIGNALS = """
 import os, signal, sys
 from pathlib import Path

@@ -6,9 +6,10 @@ import io
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from drawing import draws
 from shortlist._app import _sources, _tables
 from shortlist._app._tables import Table, TableError
 from shortlist._app._writing import ENDINGS, write_list
@@ -16,7 +17,7 @@ from shortlist._app._writing import ENDINGS, write_list
 CELL = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\x00"), max_size=8)
 
 
-@settings(max_examples=60, deadline=None)
+@draws(60)
 @given(
     rows=st.lists(st.tuples(CELL, CELL, CELL), min_size=1, max_size=30),
     separator=st.sampled_from(",;\t|"),

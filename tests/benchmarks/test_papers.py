@@ -26,8 +26,7 @@ def without_data(monkeypatch):
 
 # One of each kind by default; the rest take longer.
 SHORT = {
-    "transductive-figure1", "kernels-table4", "retention-accuracy", "toppush-table2",
-    "topk-accuracy",
+    "transductive-figure1", "kernels-table4",
 }  # fmt: skip
 
 

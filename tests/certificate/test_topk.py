@@ -5,10 +5,11 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
+from drawing import draws
 from shortlist import TopKSVC
 
 from .nasty import KINDS, check_certificate, make, stored
@@ -111,7 +112,7 @@ class Interrupt(Exception):
     pass
 
 
-@settings(max_examples=25, deadline=None)
+@draws(25)
 @given(
     before=st.sampled_from(["linear", "rbf"]),
     after=st.sampled_from(["linear", "rbf"]),

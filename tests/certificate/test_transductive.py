@@ -7,10 +7,11 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
+from drawing import draws
 from oracles.budgeted import best_subset
 from shortlist import TransductiveTopK
 
@@ -112,7 +113,7 @@ def test_the_bound_is_that_of_the_plain_svm_where_nothing_is_proved():
     assert model.certificate_.dual <= objective(free, data) <= model.objective_
 
 
-@settings(max_examples=25, deadline=None)
+@draws(25)
 @given(
     at=st.integers(0, 8),
     solver=st.sampled_from(["swap", "feasible_direction"]),

@@ -35,10 +35,10 @@ def classes(n, d, m, stored="dense"):
 
 
 LONG = {
-    "TopPush-newton": (TopPush(k=0.05, solver="newton", C=1e4), lambda: binary(300_000, 60)),
+    "TopPush-newton": (TopPush(k=0.05, solver="newton", C=1e4), lambda: binary(100_000, 60)),
     "TopPush-newton-f4": (
         TopPush(k=0.05, solver="newton", C=1e4),
-        lambda: binary(300_000, 60, dtype=np.float32),
+        lambda: binary(100_000, 60, dtype=np.float32),
     ),
     "TopPush-accelerated": (TopPush(solver="accelerated", C=1e3), lambda: binary(20_000, 30)),
     "TopPush-smo": (
@@ -53,13 +53,13 @@ LONG = {
         PatMat(tau=0.1, kernel="rbf", gamma=0.05, C=1e4, solver="smo"),
         lambda: binary(6_000, 10, 0.3),
     ),
-    "RankSVM-newton": (RankSVM(C=1e3), lambda: graded(100_000, 20)),
-    "RankSVM-fw": (RankSVM(C=1e3, loss="hinge", solver="fw"), lambda: graded(60_000, 20)),
+    "RankSVM-newton": (RankSVM(C=1e3), lambda: graded(50_000, 20)),
+    "RankSVM-fw": (RankSVM(C=1e3, loss="hinge", solver="fw"), lambda: graded(30_000, 20)),
     "RankSVM-rbf": (RankSVM(C=1e3, kernel="rbf", gamma=0.1), lambda: graded(3_000, 10)),
-    "TopKSVC-block": (TopKSVC(k=3, C=1e3, solver="block"), lambda: classes(60_000, 60, 30)),
+    "TopKSVC-block": (TopKSVC(k=3, C=1e3, solver="block"), lambda: classes(20_000, 60, 30)),
     "TopKSVC-block-csr": (
         TopKSVC(k=3, C=1e3, solver="block"),
-        lambda: classes(30_000, 400, 30, "csr"),
+        lambda: classes(8_000, 400, 30, "csr"),
     ),
     "TopKSVC-block-rbf": (
         TopKSVC(k=3, C=1e3, kernel="rbf", gamma=0.1, solver="block"),
@@ -67,7 +67,7 @@ LONG = {
     ),
     "TopKSVC-proximal_newton": (
         TopKSVC(k=3, C=1e3, solver="proximal_newton"),
-        lambda: classes(100_000, 15, 10),
+        lambda: classes(40_000, 15, 10),
     ),
     "TopKSVC-away": (TopKSVC(k=3, C=1e3, solver="away"), lambda: classes(20_000, 30, 20)),
     "TransductiveTopK-swap": (

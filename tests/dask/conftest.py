@@ -1,6 +1,7 @@
 # No __init__.py in this folder: tests/ is on the path, and a package tests/dask would
 # hide dask itself.
 import dask
+import numpy as np
 import pytest
 from distributed import Client, LocalCluster
 
@@ -35,3 +36,11 @@ def local():
     """Compute in this thread: values do not depend on where, and this is faster."""
     with dask.config.set(scheduler="sync"):
         yield
+
+
+@pytest.fixture(scope="module")
+def few_positives():
+    rng = np.random.default_rng(3)
+    y = rng.random(2000) < 0.1
+    X = rng.normal(size=(2000, 8)) + 1.2 * y[:, None]
+    return X, y.astype(int)

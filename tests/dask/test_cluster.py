@@ -1,4 +1,7 @@
-"""The same on a real cluster of two worker processes."""
+"""The same on a real cluster of two worker processes, of which one may die."""
+
+import os
+import signal
 
 import dask.array as da
 import numpy as np
@@ -7,6 +10,7 @@ from distributed import wait
 from sklearn.frozen import FrozenEstimator
 
 import shortlist
+from shortlist import dask as on_dask
 from shortlist.dask import BudgetClassifier, RankSVM, _cluster, metrics
 
 
@@ -38,7 +42,7 @@ def test_ranking_is_that_of_memory(client, table):
 
 
 def test_passes_over_pairs_stay_where_the_rows_are(client):
-    rng, size = np.random.default_rng(0), 20_000
+    rng, size = np.random.default_rng(0), 10_000
     rows = [rng.standard_normal((size, 20)) for _ in range(8)]
     X = da.concatenate([da.from_array(part, chunks=-1) for part in rows]).persist()
     y = (X[:, 0] + X[:, 1] > 1.0).astype(float).persist()
@@ -117,3 +121,50 @@ def test_a_task_holds_a_share_of_the_least_memory(client, monkeypatch):
     limits = {name: {"memory_limit": 800 * (i + 1)} for i, name in enumerate(workers)}
     monkeypatch.setattr(client, "scheduler_info", lambda: {"workers": limits})
     assert {place.task_bytes for place in _cluster.places(parts)} == {100.0}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "TopPush",
+        pytest.param("PatMat", marks=pytest.mark.slow),
+        pytest.param("RankSVM", marks=pytest.mark.slow),
+    ],
+)
+def test_a_killed_worker_changes_nothing(client, few_positives, name):
+    X, y = few_positives
+    terms, group = {"k": 20}, ()
+    if name == "PatMat":
+        terms = {"tau": 0.05}
+    elif name == "RankSVM":
+        terms, group = {"loss": "squared_hinge"}, (np.arange(2000) // 25,)
+    killed, passes_before = [], []
+
+    def kill(check):
+        if not killed and check.iteration:
+            worker, pid = next(iter(client.run(os.getpid).items()))
+            killed.append(worker)
+            passes_before.append(check.iteration)
+            os.kill(pid, signal.SIGKILL)
+
+    model = getattr(on_dask, name)(tol=1e-7, callback=kill, **terms)
+    reference = getattr(shortlist, name)(tol=1e-7, **terms).fit(X, y, *group)
+    model.fit(*(da.from_array(v, chunks=(500, 8)[: v.ndim]) for v in (X, y, *group)))
+    assert killed
+    assert model.n_iter_ > passes_before[0]
+    assert model.certificate_.status == "converged"
+    primal = reference.certificate_.primal
+    assert model.certificate_.primal == pytest.approx(primal, rel=1e-6)
+    assert np.linalg.norm(model.coef_) > 0.1
+    client.wait_for_workers(2)
+
+
+def test_a_missing_file_is_not_a_lost_scheduler(client):
+    def missing(block):
+        raise FileNotFoundError("transactions-7.parquet")
+
+    scores = da.zeros(10, chunks=5).map_blocks(missing, dtype=float, meta=np.empty(0))
+    with pytest.raises(FileNotFoundError, match="transactions-7"):
+        metrics.top_k(scores, 3)
+    with pytest.raises(FileNotFoundError, match="transactions-7"):
+        on_dask.TopPush().fit(scores[:, None], da.arange(10, chunks=5) % 2)

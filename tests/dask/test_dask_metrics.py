@@ -8,10 +8,11 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.exceptions import UndefinedMetricWarning
 
+from drawing import draws
 from shortlist import metrics as memory
 from shortlist.dask import metrics
 from shortlist.dask._first_rows import first_rows, merge, rows_of_block
@@ -62,7 +63,7 @@ def both(name, sample, *args, **params):
     return there, here
 
 
-@settings(max_examples=25, deadline=None)
+@draws(25)
 @given(
     samples(),
     st.sampled_from(["precision_at_k", "recall_at_k", "lift_at_k"]),
@@ -74,7 +75,7 @@ def test_lists_of_k_are_those_of_memory(sample, name, k, ties):
     assert there == pytest.approx(here, rel=1e-9, nan_ok=True)
 
 
-@settings(max_examples=25, deadline=None)
+@draws(25)
 @given(
     samples(),
     st.sampled_from([None, 0.0, 0.05, 0.5, 1.0]),
@@ -88,7 +89,7 @@ def test_rates_are_those_of_memory(sample, fpr, ties):
     assert there == pytest.approx(here, rel=1e-9, nan_ok=True)
 
 
-@settings(max_examples=20, deadline=None)
+@draws(20)
 @given(samples(), st.sampled_from([None, 1, 7, 0.3]))
 def test_the_curve_begins_as_in_memory(sample, max_k):
     y, score, weight, sizes = sample
@@ -112,7 +113,7 @@ def test_the_curve_begins_as_in_memory(sample, max_k):
         np.testing.assert_allclose(getattr(there, name), getattr(here, name)[places], rtol=1e-9)
 
 
-@settings(max_examples=25, deadline=None)
+@draws(25)
 @given(samples(), st.one_of(st.integers(1, 45), st.sampled_from([0.05, 0.5])))
 def test_the_k_best_are_those_of_a_stable_sort(sample, k):
     _, score, _, sizes = sample
@@ -125,7 +126,7 @@ def test_the_k_best_are_those_of_a_stable_sort(sample, k):
     assert best.left_out == (score[order[count:]] == score[order[count - 1]]).sum()
 
 
-@settings(max_examples=300, deadline=None)
+@draws(300)
 @given(samples(), st.integers(1, 45), st.integers(1, 4))
 def test_merging_in_any_tree_gives_the_same_rows(sample, k, fan_in):
     _, score, _, sizes = sample

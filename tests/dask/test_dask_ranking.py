@@ -12,13 +12,14 @@ import numpy as np
 import pandas as pd
 import pytest
 import skops.io
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 import shortlist
 from contract import checks
+from drawing import draws
 from shortlist._losses import LOSSES
 from shortlist.dask import RankSVM
 from shortlist.dask._pairs import DaskPairs, facts, prepare
@@ -52,7 +53,7 @@ def in_partitions(X, y, qid, n_parts, seed=0, empty=False):
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-@pytest.mark.parametrize("n_parts", [1, 4, 37])
+@pytest.mark.parametrize("n_parts", [1, 7, pytest.param(37, marks=pytest.mark.slow)])
 def test_same_answer_for_any_partitions(table, loss, n_parts):
     here = shortlist.RankSVM(loss=loss, tol=1e-7).fit(*table)
     there = RankSVM(loss=loss, tol=1e-7).fit(*in_partitions(*table, n_parts, empty=True))
@@ -95,7 +96,7 @@ def problems(draw):
     return X, y, group, weight, home, draw(st.sampled_from([None, 1, 4])), random
 
 
-@settings(max_examples=60, deadline=None)
+@draws(60)
 @given(problems(), st.sampled_from(["hinge", "squared_hinge"]), st.sampled_from([0.3, np.inf]))
 def test_sums_and_products_are_those_of_one_problem(case, loss, width):
     X, y, group, weight, home, distance, random = case

@@ -1,8 +1,7 @@
-"""Workers and schedulers that die in the middle of a fit or a metric."""
+"""Schedulers that die in the middle of a fit or a metric."""
 
 import asyncio
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -15,67 +14,10 @@ import numpy as np
 import pytest
 from distributed import Client, LocalCluster
 
-import shortlist
 from shortlist import dask as on_dask
 from shortlist.dask import _cluster, metrics
 
-
-@pytest.fixture(scope="module")
-def rows():
-    rng = np.random.default_rng(3)
-    y = rng.random(2000) < 0.1
-    X = rng.normal(size=(2000, 8)) + 1.2 * y[:, None]
-    return X, y.astype(int)
-
-
 GROUP = np.arange(2000) // 25
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "TopPush",
-        pytest.param("PatMat", marks=pytest.mark.slow),
-        pytest.param("RankSVM", marks=pytest.mark.slow),
-    ],
-)
-def test_a_killed_worker_changes_nothing(client, rows, name):
-    X, y = rows
-    terms, group = {"k": 20}, ()
-    if name == "PatMat":
-        terms = {"tau": 0.05}
-    elif name == "RankSVM":
-        terms, group = {"loss": "squared_hinge"}, (GROUP,)
-    killed, passes_before = [], []
-
-    def kill(check):
-        if not killed and check.iteration:
-            worker, pid = next(iter(client.run(os.getpid).items()))
-            killed.append(worker)
-            passes_before.append(check.iteration)
-            os.kill(pid, signal.SIGKILL)
-
-    model = getattr(on_dask, name)(tol=1e-7, callback=kill, **terms)
-    reference = getattr(shortlist, name)(tol=1e-7, **terms).fit(X, y, *group)
-    model.fit(*(da.from_array(v, chunks=(500, 8)[: v.ndim]) for v in (X, y, *group)))
-    assert killed
-    assert model.n_iter_ > passes_before[0]
-    assert model.certificate_.status == "converged"
-    primal = reference.certificate_.primal
-    assert model.certificate_.primal == pytest.approx(primal, rel=1e-6)
-    assert np.linalg.norm(model.coef_) > 0.1
-    client.wait_for_workers(2)
-
-
-def test_a_missing_file_is_not_a_lost_scheduler(client):
-    def missing(block):
-        raise FileNotFoundError("transactions-7.parquet")
-
-    scores = da.zeros(10, chunks=5).map_blocks(missing, dtype=float, meta=np.empty(0))
-    with pytest.raises(FileNotFoundError, match="transactions-7"):
-        metrics.top_k(scores, 3)
-    with pytest.raises(FileNotFoundError, match="transactions-7"):
-        on_dask.TopPush().fit(scores[:, None], da.arange(10, chunks=5) % 2)
 
 
 def started(*command):
@@ -141,8 +83,8 @@ def assert_clear(error):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_a_scheduler_lost_in_a_fit_is_an_error_and_no_hang(rows, tmp_path):
-    X, y = rows
+def test_a_scheduler_lost_in_a_fit_is_an_error_and_no_hang(few_positives, tmp_path):
+    X, y = few_positives
     with mortal_cluster(tmp_path) as (client, kill):
         model = on_dask.TopPush(20, tol=1e-7, callback=kill)
         assert_clear(error_of(client, lambda: model.fit(da.from_array(X, chunks=(1000, 8)), y)))
@@ -158,8 +100,8 @@ def test_a_scheduler_lost_in_a_fit_is_an_error_and_no_hang(rows, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-def test_a_scheduler_lost_in_a_metric_is_an_error_and_no_hang(rows, tmp_path):
-    X, y = rows
+def test_a_scheduler_lost_in_a_metric_is_an_error_and_no_hang(few_positives, tmp_path):
+    X, y = few_positives
     scores = da.from_array(X[:, 0], chunks=1000)
     labels, rows_ = da.from_array(y, chunks=1000), da.from_array(X, chunks=(1000, 8))
     mark = str(tmp_path / "started")
@@ -195,9 +137,9 @@ def test_a_scheduler_lost_in_a_metric_is_an_error_and_no_hang(rows, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_where_nobody_is_at_work_it_ends_in_an_error(rows, monkeypatch):
+def test_where_nobody_is_at_work_it_ends_in_an_error(few_positives, monkeypatch):
     """No workers, and then a scheduler that does not answer; nothing is waited for for ever."""
-    X, y = rows
+    X, y = few_positives
     monkeypatch.setattr(_cluster, "_QUESTION", 0.1)
     model = on_dask.TopPush(20)
     with (

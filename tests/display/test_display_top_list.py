@@ -3,11 +3,12 @@ from itertools import pairwise, permutations
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.model_selection import cross_validate
 from sklearn.naive_bayes import GaussianNB
 
+from drawing import draws
 from shortlist.display import TopListDisplay
 
 small = st.lists(st.tuples(st.booleans(), st.sampled_from([0.0, 1.0, 2.0])), min_size=1, max_size=6)
@@ -24,7 +25,7 @@ def expected_hits(y, scores):
 
 
 @pytest.mark.filterwarnings("ignore:recall of budget_curve is undefined")
-@settings(max_examples=20, deadline=None)
+@draws(20)
 @given(data=small)
 def test_marks_are_the_mean_over_all_tie_orders(data):
     y, scores = (list(part) for part in zip(*data, strict=True))

@@ -4,9 +4,10 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from drawing import draws
 from shortlist.metrics import conformal_selection, false_discovery_band
 from shortlist.metrics.discoveries import above, urn_bounds
 
@@ -45,7 +46,7 @@ def by_pruning(aside, ratio, total, scores, own, level):
     return {j for j in first if size[j] <= max(fits)}
 
 
-@settings(max_examples=150, deadline=None)
+@draws(150)
 @given(labelled=SCORES, candidates=SCORES, hits=st.integers(0, 5), level=st.floats(0.05, 0.9))
 def test_the_list_of_an_expected_precision_is_its_definition(labelled, candidates, hits, level):
     y = np.array([False] * len(labelled) + [True] * hits)
@@ -56,7 +57,7 @@ def test_the_list_of_an_expected_precision_is_its_definition(labelled, candidate
     assert (np.diff(ranked) <= 0).all()
 
 
-@settings(max_examples=100, deadline=None)
+@draws(100)
 @given(
     labelled=SCORES,
     candidates=SCORES,

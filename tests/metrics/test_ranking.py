@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import (
     average_precision_score,
@@ -15,6 +15,7 @@ from sklearn.metrics import (
     top_k_accuracy_score,
 )
 
+from drawing import draws
 from shortlist import metrics
 
 from . import oracle
@@ -63,7 +64,7 @@ def test_the_other_end_is_the_mirror_image(ranking, min_tpr):
     st.sampled_from([0.05, 0.3, 0.6, 1.0]),
     st.sampled_from([0.0, 0.25, 0.5, 0.9]),
 )
-@settings(max_examples=60, deadline=None)
+@draws(60)
 def test_two_way_partial_auc_is_the_area_in_the_corner(ranking, max_fpr, min_tpr):
     y, score = ranking
     rank = np.unique(score, return_inverse=True)[1]
@@ -90,7 +91,7 @@ def graded(draw):
 
 
 @given(graded(), st.booleans(), st.booleans())
-@settings(max_examples=300)
+@draws(300)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
 def test_pairwise_accuracy_counts_every_pair(data, grouped, weighted):
     target, score, qid, weight = data

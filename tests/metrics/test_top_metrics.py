@@ -8,10 +8,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import precision_recall_curve
 
+from drawing import draws
 from shortlist import metrics
 
 from . import oracle
@@ -72,7 +73,7 @@ def test_precision_at_recall_is_the_usual_recipe():
 
 
 @given(weighted(), lengths, fractions, rates, ties)
-@settings(max_examples=200)
+@draws(200)
 def test_a_weight_is_a_number_of_copies(data, k, tau, rate, rule):
     y, score, weight = data
     copies = np.repeat(y, weight), np.repeat(score, weight)

@@ -37,7 +37,7 @@ def split(rows, bad, folder, at=80, models=("PatMat",), goal=()):
     quick = functools.partial(picking.pick, models=list(models), cv=3, repeats=1)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(picking, "pick", quick)
-        asked = [*(goal or ("--label", "bad")), "-k", "5", *options]
+        asked = [*(goal or ("--label", "bad")), "-k", "5", "--effort", "quick", *options]
         run = CliRunner().invoke(app, ["pick", str(folder / "candidates.csv"), *asked])
     assert run.exit_code == 0, run.output
 

@@ -294,10 +294,20 @@ def test_every_family_of_a_sum(outcomes, family):
         check(made, X.astype(float), tolerance=SINGLE, wide=True)
 
 
-def test_what_pick_returns_for_a_sum(outcomes):
+@pytest.mark.parametrize(
+    "models",
+    [
+        ["RankSVM", "LightGBM", "SVR rbf"],
+        pytest.param(
+            ["RankSVM", "gradient boosting", "LightGBM", "random forest", "SVR rbf"],
+            marks=pytest.mark.slow,
+        ),
+    ],
+    ids=len,
+)
+def test_what_pick_returns_for_a_sum(outcomes, models):
     """All weighed members of the combination, on batches of 10,000 rows and of one."""
     X, y = outcomes
-    models = ["RankSVM", "gradient boosting", "LightGBM", "random forest", "SVR rbf"]
     found = pick(X[:300], y[:300], X[300:], k=20, goal="sum", models=models, effort="quick")
     assert isinstance(found.model[-1], SumStack)
     assert len(found.model[-1].estimators_) > 1
@@ -318,10 +328,11 @@ def test_sums_that_it_cannot_write(outcomes):
     with pytest.raises(NotConvertible, match="one number"):
         to_onnx(two)
     lightgbm = pytest.importorskip("lightgbm")
-    odd = lightgbm.LGBMRegressor(objective="poisson", n_estimators=2, verbose=-1).fit(X, y)
+    quiet = {"verbose": -1, "n_jobs": 1}
+    odd = lightgbm.LGBMRegressor(objective="poisson", n_estimators=2, **quiet).fit(X, y)
     with pytest.raises(NotConvertible, match="objective='poisson'"):
         to_onnx(odd)
-    stack = SumStack([("a", lightgbm.LGBMRegressor(objective="l1", n_estimators=9, verbose=-1))])
+    stack = SumStack([("a", lightgbm.LGBMRegressor(objective="l1", n_estimators=9, **quiet))])
     with pytest.raises(NotConvertible, match="'a' of SumStack"):
         to_onnx(stack.fit(X, y))
 

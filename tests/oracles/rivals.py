@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import combinations, permutations, product
 from typing import Any
 
@@ -113,12 +113,16 @@ def largest(planes: list[Plane], positive: np.ndarray, negative: np.ndarray) -> 
     return max(loss + p @ positive + q @ negative for loss, p, q in planes)
 
 
-def optimum(planes: list[Plane], positive: np.ndarray, negative: np.ndarray, c: float) -> float:
-    """Least objective of a linear model over rows of either class."""
+def optima(
+    planes: list[Plane], positive: np.ndarray, negative: np.ndarray, costs: Sequence[float]
+) -> Iterator[float]:
+    """Least objective of a linear model over rows of either class, for each cost of slack."""
     losses = np.array([loss for loss, _, _ in planes])
     gradients = np.array([p @ positive + q @ negative for _, p, q in planes])
     w, slack = cp.Variable(positive.shape[1]), cp.Variable(nonneg=True)
+    cost = cp.Parameter(nonneg=True)
     asked = cp.Problem(
-        cp.Minimize(0.5 * cp.sum_squares(w) + c * slack), [losses + gradients @ w <= slack]
+        cp.Minimize(0.5 * cp.sum_squares(w) + cost * slack), [losses + gradients @ w <= slack]
     )
-    return float(asked.solve(solver=cp.CLARABEL))
+    for cost.value in costs:
+        yield float(asked.solve(solver=cp.CLARABEL))

@@ -5,12 +5,13 @@ import itertools
 import cvxpy as cp
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 
+from drawing import draws
 from shortlist import RankSVM
 
 
@@ -76,7 +77,7 @@ def test_the_optimum_over_all_pairs(kind, loss):
         assert model.decision_pairs(A, B) == pytest.approx(expected, abs=3e-2 * scale)
 
 
-@settings(max_examples=30, deadline=None)
+@draws(30)
 @given(st.integers(0, 10**6), st.sampled_from(["linear", "rbf", "poly", "precomputed"]))
 def test_preferences_are_antisymmetric_and_scores_their_mean(seed, kernel):
     rng = np.random.default_rng(seed)

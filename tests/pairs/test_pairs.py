@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from drawing import draws
 from oracles.ranking import pair_sums, pairs
 from shortlist import _core
 from shortlist._losses import LOSSES
@@ -62,7 +63,7 @@ def cases(draw):
     return y, group, weight, f, width, distance, random.normal(size=(n, 2))
 
 
-@settings(max_examples=300, deadline=None)
+@draws(300)
 @given(cases())
 def test_sums_are_those_of_the_explicit_pairs(case):
     y, group, weight, f, width, distance, values = case
@@ -81,7 +82,7 @@ def test_long_lists_take_the_radix_sort_and_many_splits(levels, distance):
     check_sums(make_problem(y, max_rank_distance=distance), f, 0.5, random.normal(size=(n, 1)))
 
 
-@settings(max_examples=200, deadline=None)
+@draws(200)
 @given(cases())
 def test_plan_holds_every_pair_once(case):
     y, group, _, _, _, distance, _ = case
@@ -110,7 +111,7 @@ def test_laplacian_is_the_second_derivative():
     np.testing.assert_allclose(product, (down - up) / (2 * h), rtol=1e-4, atol=1e-4)
 
 
-@settings(max_examples=60, deadline=None)
+@draws(60)
 @given(st.integers(2, 40), st.integers(0, 10**6), st.sampled_from([0.01, 0.3, 2.0]))
 def test_rows_with_a_curved_pair_have_the_whole_second_derivative(n, seed, width):
     random = np.random.default_rng(seed)

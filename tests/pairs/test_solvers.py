@@ -4,10 +4,11 @@ import importlib
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from drawing import draws
 from oracles.ranking import optimum, pairs
 from shortlist._losses import LOSSES
 from shortlist._solver import find_solver
@@ -59,7 +60,7 @@ def tables(draw):
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-@settings(max_examples=40, deadline=None)
+@draws(40)
 @given(case=tables())
 def test_newton_reaches_the_optimum(loss, case):
     X, y, C, options = case
@@ -75,7 +76,7 @@ def test_newton_reaches_the_optimum(loss, case):
     assert primal_value(problem, sums) == pytest.approx(certificate.primal, rel=1e-9, abs=1e-12)
 
 
-@settings(max_examples=25, deadline=None)
+@draws(25)
 @given(case=tables())
 def test_frank_wolfe_brackets_the_optimum(case):
     X, y, C, options = case
@@ -166,7 +167,7 @@ def test_separable_pairs():
     assert point.u[0] == pytest.approx(1.0, rel=1e-5)
 
 
-@settings(max_examples=40, deadline=None)
+@draws(40)
 @given(case=tables())
 def test_interior_point_reaches_the_optimum(case):
     X, y, C, options = case
@@ -179,7 +180,7 @@ def test_interior_point_reaches_the_optimum(case):
     assert best - slack <= certificate.primal <= best + 2e-6 * abs(best) + slack
 
 
-@settings(max_examples=40, deadline=None)
+@draws(40)
 @given(seed=st.integers(0, 999), distance=st.sampled_from([None, 1, 2, 5]))
 def test_listed_pairs(seed, distance):
     random = np.random.default_rng(seed)

@@ -290,8 +290,6 @@ def test_own_features_may_make_frames_with_any_names():
     with_lightgbm(None)  # what it imports may warn
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        # LightGBM 4.6 calls the columns of arrays names, and then misses them.
-        warnings.filterwarnings("ignore", message="X does not have valid feature names")
         found = pick(frame, LABELS, frame, 10, features=kept, effort="quick")
     assert not found.settings["warnings"]
     assert len(found.model.decision_function(frame)) == 120

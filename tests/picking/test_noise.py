@@ -6,10 +6,11 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from drawing import draws
 from shortlist.picking import noise
 
 from .made import slow_share
@@ -100,7 +101,7 @@ def test_interval_is_that_of_the_beta_binomial(k, precision, error):
     np.testing.assert_allclose(found, slow)
 
 
-@settings(max_examples=200)
+@draws(200)
 @given(
     st.integers(1, 5000),
     st.floats(0, 1),

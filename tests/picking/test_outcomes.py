@@ -4,11 +4,12 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.linear_model import Ridge
 
+from drawing import draws
 from shortlist import pick
 from shortlist.picking.history import check_history
 from shortlist.picking.models import Task, contestants
@@ -41,7 +42,7 @@ class First(RegressorMixin, BaseEstimator):
     weighted=st.booleans(),
     rate=st.floats(0.01, 1.0),
 )
-@settings(max_examples=100, deadline=None)
+@draws(100)
 def test_sums_of_zeros_and_ones_are_hits(n, seed, weighted, rate):
     rng = np.random.default_rng(seed)
     positive, scores = rng.random(n) < 0.5, rng.integers(0, 4, n).astype(float)

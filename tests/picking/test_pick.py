@@ -6,7 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
@@ -16,6 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import shortlist
+from drawing import draws
 from shortlist import pick
 from shortlist.datasets import load_tumours
 
@@ -299,7 +300,7 @@ def test_another_scoring_decides(scoring):
     assert str(scoring) in found.settings["scoring"]
 
 
-@settings(max_examples=10, deadline=None)
+@draws(10)
 @given(
     st.integers(0, 10_000),
     st.integers(12, 60),

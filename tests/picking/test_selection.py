@@ -4,10 +4,11 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, milp
 
+from drawing import draws
 from shortlist.picking.selection import InfeasibleError, Limit, Rule, select
 
 
@@ -58,7 +59,7 @@ def problems(draw):
 
 
 @given(problems())
-@settings(max_examples=300, deadline=None)
+@draws(300)
 def test_no_list_is_better(problem):
     gain, rule, allowed = problem
     best = brute(gain, rule, allowed)

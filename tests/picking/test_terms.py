@@ -35,6 +35,19 @@ def tables():
     return *table(400), *table(200)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def few_replays():
+    """Each is an integer programme under limits; tests of replays are elsewhere."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("shortlist.picking.replay._FEW_REPLAYS", 15)
+        yield
+
+
+@pytest.fixture(scope="module")
+def plain(tables):
+    return found(tables)
+
+
 def found(tables, k=20, **said):
     H, y, C, _ = tables
     return pick(H, y, C, k, models=["PatMat"], effort="quick", **{"cv": 3, **said})
@@ -137,17 +150,17 @@ def test_rows_that_cost_more_than_they_bring_are_left_out(tables):
         assert "no other row is expected to bring" in result.verdict
 
 
-def test_value_finds_more_money_than_hits(tables):
+def test_value_finds_more_money_than_hits(tables, plain):
     _, _, C, y = tables
     money = y * C["amount"].to_numpy()
-    by_value, by_hits = found(tables, value="amount"), found(tables)
-    assert money[by_value.selected].sum() > money[by_hits.selected].sum()
+    by_value = found(tables, value="amount")
+    assert money[by_value.selected].sum() > money[plain.selected].sum()
     assert by_value.expected_gain.value > by_value.expected_gain.most_hits
 
 
-def test_excluded_rows_by_number_mask_and_id(tables):
+def test_excluded_rows_by_number_mask_and_id(tables, plain):
     C = tables[2]
-    first = found(tables).selected
+    first = plain.selected
     assert not set(found(tables, exclude=first[:5]).selected) & set(first[:5])
     mask = np.isin(np.arange(200), first[:5])
     assert not set(found(tables, exclude=mask).selected) & set(first[:5])
@@ -184,8 +197,8 @@ def test_handled_entities_may_be_written_as_floats(tables):
     assert np.array_equal(allowed, ~customers.isin(handled).to_numpy())
 
 
-def test_a_base_rate_lowers_probabilities_and_forecast(tables):
-    plain, rare = found(tables), found(tables, base_rate=0.02)
+def test_a_base_rate_lowers_probabilities_and_forecast(tables, plain):
+    rare = found(tables, base_rate=0.02)
     assert rare.probability.mean() < 0.3 * plain.probability.mean()
     assert rare.expected_hits.value < plain.expected_hits.value
     assert "2.0 % of the candidates are taken to be positive, as you said" in rare.verdict

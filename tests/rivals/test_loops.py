@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
+from drawing import draws
 from shortlist._core import highest, plane_shares, worst_labels
 
 
@@ -24,7 +25,7 @@ def ugly_scores(rng, n):
     return scores
 
 
-@settings(max_examples=150, deadline=None)
+@draws(150)
 @given(st.integers(0, 10**6), st.sampled_from([1, 2, 7, 300, 1025, 5000]))
 def test_highest_is_a_stable_sort(seed, n):
     rng = np.random.default_rng(seed)
@@ -44,7 +45,7 @@ def test_highest_where_the_sample_misleads():
     assert (found == np.argsort(-scores, kind="stable")[:1000]).all()
 
 
-@settings(max_examples=80, deadline=None)
+@draws(80)
 @given(st.integers(0, 10**6))
 def test_labels_against_every_count(seed):
     rng = np.random.default_rng(seed)
@@ -66,7 +67,7 @@ def test_labels_against_every_count(seed):
     assert value[right, wrong] == pytest.approx(value.max(), abs=1e-12 * (1.0 + scale * (m + n)))
 
 
-@settings(max_examples=60, deadline=None)
+@draws(60)
 @given(st.integers(0, 10**6), st.sampled_from(["plain", "equal", "dependent", "zero"]))
 def test_shares_are_the_best_of_the_polytope(seed, kind):
     rng = np.random.default_rng(seed)

@@ -10,7 +10,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import scale
 
-from oracles.rivals import labellings, optimum
+from oracles.rivals import labellings, optima
 from shortlist import CollapsedWarning, RankSVM, TopPush
 from shortlist.metrics import average_precision, precision_at_k
 from shortlist.rivals import (
@@ -63,9 +63,10 @@ def test_the_optimum_over_all_labellings(metric, kind):
     X, y = few_rows(kind)
     planes = labellings(metric, 3, 4)
     centred = X - X.mean(axis=0) if metric.shift_invariant else np.column_stack([X, np.ones(7)])
-    for C in (0.02, 1.0, 50.0):
+    costs = (0.02, 1.0, 50.0)
+    best_of = optima(planes, centred[y == 1], centred[y == 0], [3 * C for C in costs])
+    for C, best in zip(costs, best_of, strict=True):
         model = MetricSVM(metric, C=C, tol=1e-7).fit(X, y)
-        best = optimum(planes, centred[y == 1], centred[y == 0], 3 * C)
         c = model.certificate_
         assert c.status == "converged"
         assert c.primal == pytest.approx(best, rel=1e-5, abs=1e-7)
@@ -153,7 +154,7 @@ def test_a_metric_of_ones_own():
     X, y = few_rows("plain")
     model = MetricSVM(Margin(), tol=1e-7).fit(X, y)
     planes = [(1.0, np.full(3, -1 / 3), np.eye(4)[j]) for j in range(4)]
-    best = optimum(planes, X[y == 1], X[y == 0], 3.0)
+    (best,) = optima(planes, X[y == 1], X[y == 0], [3.0])
     assert model.certificate_.primal == pytest.approx(best, rel=1e-5)
 
 

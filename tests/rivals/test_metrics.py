@@ -4,9 +4,10 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from drawing import draws
 from oracles.rivals import interleavings, labellings, largest, largest_of_rankings
 from shortlist._core import worst_places
 from shortlist.metrics import average_precision, partial_auc, precision_at_k, recall_at_k
@@ -60,7 +61,7 @@ def some_scores(rng, count):
     return scale * np.round(rng.normal(size=count), digits)
 
 
-@settings(max_examples=150, deadline=None)
+@draws(150)
 @given(st.integers(0, 10**6), st.sampled_from([*LISTS, F1]))
 def test_labels_against_all_of_them(seed, kind):
     rng = np.random.default_rng(seed)
@@ -71,7 +72,7 @@ def test_labels_against_all_of_them(seed, kind):
     check(metric, some_scores(rng, m), some_scores(rng, n))
 
 
-@settings(max_examples=120, deadline=None)
+@draws(120)
 @given(st.integers(0, 10**6), st.sampled_from(["ap", "auc", "pauc", "band"]))
 def test_rankings_against_all_of_them(seed, which):
     rng = np.random.default_rng(seed)
@@ -87,7 +88,7 @@ def test_rankings_against_all_of_them(seed, which):
     check(metric, some_scores(rng, m), some_scores(rng, n))
 
 
-@settings(max_examples=60, deadline=None)
+@draws(60)
 @given(st.integers(0, 10**6), st.integers(1, 5), st.integers(1, 5))
 def test_ten_rows_against_all_rankings(seed, m, n):
     rng = np.random.default_rng(seed)
@@ -107,7 +108,7 @@ def test_ten_rows_against_all_rankings(seed, m, n):
         )
 
 
-@settings(max_examples=60, deadline=None)
+@draws(60)
 @given(st.integers(0, 10**6))
 def test_places_of_many_rows_against_every_place(seed):
     """The oracle of average precision for more rows than can be enumerated."""

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from drawing import draws
 from shortlist.rivals import (
     AATP,
     F1,
@@ -59,7 +60,7 @@ def hinge(margins):
     return np.maximum(1.0 - margins, 0.0)
 
 
-@settings(max_examples=60, deadline=None)
+@draws(60)
 @given(st.integers(0, 10**6), st.sampled_from(METRICS), st.sampled_from([1, 4, None]))
 def test_of_metrics(seed, metric, max_iter):
     rng = np.random.default_rng(seed)
@@ -76,7 +77,7 @@ def test_of_metrics(seed, metric, max_iter):
         below(certificate.dual, 0.5 * u @ u + C * y.sum() * max(violation, 0.0))
 
 
-@settings(max_examples=40, deadline=None)
+@draws(40)
 @given(st.integers(0, 10**6), st.sampled_from(["l2", "l1"]), st.sampled_from([1, 3, None]))
 def test_of_the_infinite_push(seed, regularization, max_iter):
     rng = np.random.default_rng(seed)
@@ -90,7 +91,7 @@ def test_of_the_infinite_push(seed, regularization, max_iter):
         below(fit.certificate_.dual, penalty + C * pairs.sum(axis=0).max())
 
 
-@settings(max_examples=30, deadline=None)
+@draws(30)
 @given(st.integers(0, 10**6), st.sampled_from([1, 3, None]))
 def test_of_aatp_through_its_row(seed, max_iter):
     rng = np.random.default_rng(seed)
@@ -103,7 +104,7 @@ def test_of_aatp_through_its_row(seed, max_iter):
         below(fit.certificate_.dual, 0.5 * w @ w + C * hinge(sign * scores).sum())
 
 
-@settings(max_examples=30, deadline=None)
+@draws(30)
 @given(st.integers(0, 10**6), st.sampled_from([1, 3, None]))
 def test_of_tsvm_with_its_balance(seed, max_iter):
     rng = np.random.default_rng(seed)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.metrics import pairwise
 
+from drawing import draws
 from shortlist import _core
 from shortlist._losses import LOSSES
 from shortlist.rows.cache import RowCache
@@ -40,7 +41,7 @@ def test_far_rows_and_rounding_above_zero():
     assert out[0, 3] == 1.0
 
 
-@settings(max_examples=60, deadline=None)
+@draws(60)
 @given(
     seed=st.integers(0, 999),
     n=st.integers(1, 40),
@@ -80,7 +81,7 @@ def test_huge_rows(order):
     np.testing.assert_array_equal(block, [[1, 0, 1], [0, 1, 0], [1, 0, 1]])
 
 
-@settings(max_examples=60, deadline=None)
+@draws(60)
 @given(seed=st.integers(0, 999), slots=st.integers(0, 14), dtype=st.sampled_from(["f4", "f8"]))
 def test_square(seed, slots, dtype):
     """Whatever the cache holds, the matrix is that of its rows."""
@@ -129,7 +130,7 @@ def test_exponential_in_double():
     assert out[0, -1] == 1.0
 
 
-@settings(max_examples=60, deadline=None)
+@draws(60)
 @given(
     seed=st.integers(0, 999),
     dtype=st.sampled_from(["f4", "f8"]),

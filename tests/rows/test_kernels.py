@@ -7,12 +7,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise
 
+from drawing import draws
 from kernel_data import random_data
 from shortlist import TopPush
 from shortlist.rows.cache import RowCache
@@ -78,7 +79,7 @@ def exact_entry(name, x, z, gamma):
     return math.exp(-gamma * float(sum(abs(a - b) ** power for a, b in zip(x, z, strict=True))))
 
 
-@settings(max_examples=60, deadline=None)
+@draws(60)
 @given(
     seed=st.integers(0, 999),
     name=st.sampled_from(["rbf", "laplacian", "linear", "poly"]),
@@ -193,7 +194,7 @@ def test_merged_rows(seed, sparse_rows):
     assert weight[np.setdiff1d(rows, kept)].sum() == 0.0
 
 
-@settings(max_examples=40, deadline=None)
+@draws(40)
 @given(seed=st.integers(0, 999), slots=st.integers(0, 12), dtype=st.sampled_from(["f4", "f8"]))
 def test_row_cache(seed, slots, dtype):
     """Whatever fits into the budget, sums and blocks are those of the whole matrix."""

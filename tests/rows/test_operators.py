@@ -2,10 +2,11 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from drawing import draws
 from shortlist.rows.operators import as_rows
 
 FORMS = {
@@ -68,7 +69,7 @@ def test_float32_scores_keep_double_accuracy():
         assert error < 1e-11
 
 
-@settings(max_examples=60, deadline=None)
+@draws(60)
 @given(st.integers(0, 9), st.integers(1, 19), st.integers(0, 99))
 def test_float32_products_of_any_shape(n_rows, n_features, seed):
     rng = np.random.default_rng(seed)

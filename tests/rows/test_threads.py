@@ -11,6 +11,7 @@ from scipy import sparse
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from shortlist import PatMat, TopPush
+from shortlist.rows.kernels import kernel_function
 from shortlist.rows.threads import each, team
 
 
@@ -48,6 +49,20 @@ def test_the_same_model_whatever_the_threads(model, dtype, storage):
     for other in found[1:]:
         for one, two in zip(found[0], other, strict=True):
             np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("storage", ["dense", "sparse"])
+def test_the_same_kernel_whatever_the_threads(storage):
+    """Its parameters and its centre come before a fit has threads of its own."""
+    X, _ = hard_rows("f8", storage, n=40_000)
+    weight, rows = np.linspace(1.0, 2.0, 40_000), np.arange(40_000)
+    found = []
+    for count in (1, 2, 3):
+        with threadpool_limits(count):
+            made = kernel_function("rbf", X, gamma="scale", degree=3, coef0=0.0,
+                                   weight=weight, rows=rows)  # fmt: skip
+        found.append((made.parameters["gamma"], *made.centre))
+    assert found[0] == found[1] == found[2]
 
 
 @pytest.mark.parametrize("count", [1, 2, 4])

@@ -9,11 +9,12 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
 from block_data import ugly_rows
+from drawing import draws
 from shortlist import PatMat, TopPush
 from shortlist.blocks import Blocks
 from shortlist.top.stream.visits import BlockLayout, Model, score
@@ -58,7 +59,7 @@ def test_the_fit_is_that_of_memory(rows, model, block_bytes):
     assert model.certificate_.passes == reference.certificate_.passes
 
 
-@settings(max_examples=60, deadline=None)
+@draws(60)
 @given(ugly_rows(), st.sampled_from(MODELS), st.integers(1, 400))
 @pytest.mark.filterwarnings("ignore")
 def test_ugly_data(data, model, block_bytes):
@@ -176,7 +177,7 @@ def test_sorted_rows_do_not_fill_the_memory(rows, monkeypatch):
         np.testing.assert_array_equal(found.rows[:, 0], X[found.position, 0])
 
 
-@settings(max_examples=50, deadline=None)
+@draws(50)
 @given(st.sets(st.integers(0, 19)))
 def test_layout_names_rows_both_ways(skipped):
     layout = BlockLayout(100, 20, np.array(sorted(skipped), dtype=int), None)

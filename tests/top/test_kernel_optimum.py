@@ -4,12 +4,13 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import scale
 
+from drawing import draws
 from kernel_data import DATA, random_data
 from oracles.patmat import features_of
 from oracles.top import top_push_optimum
@@ -40,7 +41,7 @@ def test_optimum(name, k, loss):
 
 
 @pytest.mark.filterwarnings("ignore::shortlist.CollapsedWarning")
-@settings(max_examples=60, deadline=None)
+@draws(60)
 @given(
     seed=st.integers(0, 10_000),
     n=st.integers(2, 25),

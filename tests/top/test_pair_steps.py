@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from drawing import draws
 from shortlist import _core
 
 FORMS = {"open": 0, "norm": 1, "tied": 2, "priced": 3}
@@ -104,7 +105,7 @@ dual_problems = {
 }
 
 
-@settings(max_examples=300, deadline=None)
+@draws(300)
 @given(**dual_problems)
 def test_one_step(seed, form, bounded, shared, dtype):
     dual = Dual(seed, form, bounded, shared, dtype)
@@ -133,7 +134,7 @@ def test_one_step(seed, form, bounded, shared, dtype):
                 assert dual.value(a, b) <= after + 1e-7 * (1 + abs(after))
 
 
-@settings(max_examples=150, deadline=None)
+@draws(150)
 @given(**{**dual_problems, "dtype": st.just(np.float64)})
 def test_where_it_stops_no_move_improves(seed, form, bounded, shared, dtype):
     """Brute force over all moves and many lengths finds nothing better, so it is optimal."""
@@ -153,7 +154,7 @@ def test_where_it_stops_no_move_improves(seed, form, bounded, shared, dtype):
                 assert dual.value(alpha, beta) <= best + 1e-6 * (1 + abs(best))
 
 
-@settings(max_examples=100, deadline=None)
+@draws(100)
 @given(**{**dual_problems, "form": st.sampled_from(["open", "norm"])})
 def test_random_steps_only_climb(seed, form, bounded, shared, dtype):
     dual = Dual(seed, form, bounded, shared, dtype)

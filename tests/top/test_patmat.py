@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from contract import checks
+from drawing import draws
 from kernel_data import random_data
 from oracles.patmat import quantile_by_bisection
 from shortlist import CollapsedWarning, PatMat
@@ -29,7 +30,6 @@ scores_of = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(
     scores=scores_of,
     power=st.sampled_from(["hinge", "squared_hinge"]),
@@ -81,7 +81,7 @@ def test_empirical_cut(scores, tau, seed):
     assert with_next > mass * (1 - 1e-9)
 
 
-@settings(max_examples=20, deadline=None)
+@draws(20)
 @given(
     tau=st.floats(0.02, 0.6),
     quantile=st.sampled_from(["negatives", "all"]),

@@ -4,10 +4,11 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics.pairwise import rbf_kernel
 
+from drawing import draws
 from kernel_data import DATA
 from oracles.patmat import features_of, patmat_optimum
 from shortlist import PatMat
@@ -39,7 +40,7 @@ def test_optimum(name, tau, quantile, loss):
 
 
 @pytest.mark.filterwarnings("ignore::shortlist.CollapsedWarning")
-@settings(max_examples=60, deadline=None)
+@draws(60)
 @given(
     seed=st.integers(0, 10_000),
     n=st.integers(2, 25),

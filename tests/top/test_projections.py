@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from drawing import draws
 from oracles.top import project
 from shortlist.top.projections import project_balanced
 
@@ -30,19 +31,19 @@ def check(a, b, upper=None, cap=None):
     return alpha, beta
 
 
-@settings(max_examples=60, deadline=None)
+@draws(60)
 @given(vectors, vectors)
 def test_plain(a, b):
     check(a, b)
 
 
-@settings(max_examples=60, deadline=None)
+@draws(60)
 @given(vectors, vectors, st.floats(0.1, 4))
 def test_bounded(a, b, bound):
     check(a, b, upper=np.full(len(a), bound))
 
 
-@settings(max_examples=100, deadline=None)
+@draws(100)
 @given(vectors, vectors, st.data())
 def test_capped(a, b, data):
     weight = data.draw(hnp.arrays(np.float64, len(b), elements=st.sampled_from([0.5, 1.0, 2.0])))

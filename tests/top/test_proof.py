@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from certificate.top_problems import surrogate, top_mean
+from drawing import draws
 from shortlist._losses import LOSSES
 from shortlist.top.problem import NO_BOUND, TopProblem, dual_bound, primal_error
 from shortlist.top.stream.parts import Extremes, Part, PartScores
@@ -21,7 +22,7 @@ def exact_threshold(rule, scores, weight):
     return surrogate(scores, weight, rule.mass, rule.slope, rule.loss.power)
 
 
-@settings(deadline=None, max_examples=150)
+@draws(150)
 @given(
     seed=st.integers(0, 10**6),
     rule=st.sampled_from(["mean", "hinge", "squared_hinge"]),
@@ -62,7 +63,7 @@ def problem_of(seed, threshold, loss, offset):
     return TopProblem(X, *rows, weight, 2.0, LOSSES[loss], threshold), rng
 
 
-@settings(deadline=None, max_examples=80)
+@draws(80)
 @given(
     seed=st.integers(0, 10**6),
     loss=st.sampled_from(sorted(LOSSES)),

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from drawing import draws
 from shortlist._losses import HINGE, SQUARED_HINGE
 from shortlist.top.stream import parts as score_parts
 from shortlist.top.stream.parts import Extremes, Part, PartScores
@@ -50,7 +51,7 @@ def scores_and_weights(draw):
     return scores, weight
 
 
-@settings(max_examples=120, deadline=None)
+@draws(120)
 @given(
     scores_and_weights(),
     st.integers(1, 6),
@@ -70,7 +71,7 @@ def test_surrogate_quantile(data, n_parts, tau, slope, loss, length, seed):
     assert got == pytest.approx(expected, rel=0, abs=1e-11 * scale)
 
 
-@settings(max_examples=80, deadline=None)
+@draws(80)
 @given(scores_and_weights(), st.integers(1, 6), st.floats(0.01, 0.99), st.integers(0, 99))
 def test_top_mean(data, n_parts, share, seed):
     scores, weight = data
@@ -83,7 +84,7 @@ def test_top_mean(data, n_parts, share, seed):
     assert got == pytest.approx(3.0 * rule.value(scores, w), rel=0, abs=1e-12 * scale)
 
 
-@settings(max_examples=120, deadline=None)
+@draws(120)
 @given(scores_and_weights(), st.integers(1, 6), st.floats(0.01, 0.99), st.integers(0, 99))
 def test_cut(data, n_parts, tau, seed):
     scores, weight = data

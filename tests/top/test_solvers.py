@@ -4,10 +4,11 @@ import importlib
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from drawing import draws
 from oracles.top import top_push_optimum
 from shortlist._losses import LOSSES
 from shortlist._solver import find_solver
@@ -71,7 +72,7 @@ def problems(draw, strengths=(1e-2, 1.0, 1e2)):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-@settings(max_examples=50, deadline=None)
+@draws(50)
 @given(args=problems())
 def test_newton_reaches_the_optimum(args, loss):
     solution, certificate = run(make_problem(**args, loss=loss))
@@ -90,7 +91,7 @@ def test_newton_reaches_the_optimum(args, loss):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-@settings(max_examples=150, deadline=None)
+@draws(150)
 @given(args=problems(strengths=(1e-6, 1e5)))
 def test_newton_certifies_extreme_strengths(args, loss):
     _, certificate = run(make_problem(**args, loss=loss))
@@ -99,7 +100,7 @@ def test_newton_certifies_extreme_strengths(args, loss):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-@settings(max_examples=40, deadline=None)
+@draws(40)
 @given(args=problems())
 def test_accelerated_never_crosses_the_optimum(args, loss):
     _, certificate = run(make_problem(**args, loss=loss), "accelerated", tol=1e-4, max_iter=500)

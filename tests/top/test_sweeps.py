@@ -1,9 +1,10 @@
 """The highest rows, found in one look, against sorting all of them."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from drawing import draws
 from shortlist.top.sweeps import Wanted, highest
 
 
@@ -26,7 +27,7 @@ def many_scores(draw):
     return scores, weight
 
 
-@settings(max_examples=200, deadline=None)
+@draws(200)
 @given(
     many_scores(),
     st.sampled_from([1, 2, 10, 60, 900]),

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, make_classification
 from sklearn.preprocessing import StandardScaler
 
+from drawing import draws
 from shortlist import PatMat, TopPush
 from shortlist._losses import LOSSES
 from shortlist.certificate import Monitor
@@ -76,7 +77,7 @@ def test_every_product_is_mu(name, loss, mu):
         np.testing.assert_allclose(point.beta.sum(), point._total, rtol=1e-9)
 
 
-@settings(deadline=None, max_examples=60)
+@draws(60)
 @given(
     seed=st.integers(0, 2**32 - 1),
     name=st.sampled_from(sorted(THRESHOLDS)),

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
+from drawing import draws
 from oracles import topk as oracle
 from shortlist import TopKSVC, _core
 from shortlist.topk.problem import rank_weights
@@ -51,7 +52,7 @@ weights = st.lists(st.floats(0.0, 1.0), min_size=1, max_size=6).map(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@draws(400)
 @given(
     rho=weights.filter(lambda rho: rho[-1] > 1e-3),
     values=st.lists(
@@ -71,7 +72,7 @@ def test_no_vertex_improves_the_block(rho, values, y, q, c, pseudo):
     assert oracle.block_gap(beta, a, y, q, c, rho, pseudo=pseudo) <= 1e-8 * scale
 
 
-@settings(max_examples=200, deadline=None)
+@draws(200)
 @given(
     k=st.integers(1, 5),
     values=st.lists(st.floats(-5, 5), min_size=7, max_size=9),

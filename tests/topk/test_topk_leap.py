@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from drawing import draws
 from oracles import topk as oracle
 from shortlist import TopKSVC
 from shortlist.topk.problem import TopKProblem, rank_weights
@@ -40,7 +41,7 @@ def value(problem, A):
     return own - 0.5 * np.vdot(A, problem.product(rows))
 
 
-@settings(max_examples=50, deadline=None)
+@draws(50)
 @given(
     seed=st.integers(0, 10_000),
     n=st.integers(2, 30),

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 
+from drawing import draws
 from oracles import topk as oracle
 from shortlist import TopKSVC, _core
 from shortlist.topk.problem import rank_weights
@@ -106,7 +107,7 @@ def inside(beta, rho, m, c, pseudo, room):
     return True
 
 
-@settings(max_examples=300, deadline=None)
+@draws(300)
 @given(
     kind=st.sampled_from(["flat", "linear", "exp"]),
     k=st.integers(1, 4),

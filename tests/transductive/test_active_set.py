@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from drawing import draws
 from oracles.budgeted import objective, optimum
 from shortlist.rows.operators import as_rows
 from shortlist.transductive.allowed_set import AllowedSet
@@ -54,7 +55,7 @@ def problems(draw):
     return X, y, c, candidates, rng
 
 
-@settings(max_examples=150, deadline=None)
+@draws(150)
 @given(problems())
 def test_optimal_after_any_change_of_the_allowed_set(problem):
     X, y, c, candidates, rng = problem
@@ -76,7 +77,7 @@ def test_optimal_after_any_change_of_the_allowed_set(problem):
         assert not beta[state.allowed].any()
 
 
-@settings(max_examples=50, deadline=None)
+@draws(50)
 @given(problems())
 def test_a_ceiling_is_exceeded_only_by_optima_above_it(problem):
     X, y, c, candidates, rng = problem

@@ -7,9 +7,10 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from drawing import draws
 from oracles.budgeted import best_subset, objective
 from shortlist.certificate import Monitor
 from shortlist.rows.operators import as_rows
@@ -71,7 +72,7 @@ def problems(draw):
     return scale * X, y, c, scale * candidates, count, k
 
 
-@settings(max_examples=80, deadline=None)
+@draws(80)
 @given(problems())
 def test_local_methods_are_feasible_bounded_and_no_worse_than_their_start(data):
     X, y, c, candidates, count, k = data

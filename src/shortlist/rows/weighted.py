@@ -182,7 +182,8 @@ class CountedRows:
         X, total = self.X, float(self.weight.sum())
         if not sparse.issparse(X):
             first = X[self.rows[0]].astype(np.float64)
-            sums = sum(weight @ (A - first) for weight, A in self.blocks())
+            # As below: no product of BLAS.
+            sums = sum(np.einsum("i,ij->j", weight, A - first) for weight, A in self.blocks())
             return first + sums / total
         sums, count = np.zeros(X.shape[1]), np.zeros(X.shape[1], dtype=np.intp)
         for weight, A in self.blocks():
@@ -194,10 +195,11 @@ class CountedRows:
 def _total(weight: np.ndarray, A: Any, first: float, mean: float, power: int) -> float:
     """Weighted sum of the entries less `first`, then less `mean`, or of their squares.
 
-    One after the other: far from zero, their sum would lose the digits of the mean.
+    One after the other: far from zero, their sum would lose the digits of the mean. And no
+    products of BLAS, whose last digit depends on its number of threads.
     """
     if not sparse.issparse(A):
-        return float(weight @ (((A - first) - mean) ** power).sum(axis=1))
+        return float((weight * (((A - first) - mean) ** power).sum(axis=1)).sum())
     counts = np.diff(A.indptr)
-    stored = float(np.repeat(weight, counts) @ ((A.data - first) - mean) ** power)
-    return stored + float(weight @ (A.shape[1] - counts)) * (-first - mean) ** power
+    stored = float((np.repeat(weight, counts) * ((A.data - first) - mean) ** power).sum())
+    return stored + float((weight * (A.shape[1] - counts)).sum()) * (-first - mean) ** power

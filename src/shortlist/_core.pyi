@@ -90,8 +90,11 @@ def pair_steps(
     eps: float,
     max_steps: int,
     seed: int = 0,
+    loose: float = 0.0,
 ) -> int:
     """Take pair steps in place until none violates by `eps`; a seed takes random pairs.
+
+    In the open mode pairs with an alpha may violate by `loose`, where that is more.
 
     Returns their number.
     """

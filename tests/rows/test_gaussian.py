@@ -95,7 +95,8 @@ def test_square(seed, slots, dtype):
         some = rng.choice(length, rng.integers(0, length + 1), replace=False)
         cache.add_to([np.zeros(length)], some, [np.ones(len(some))])
         rows = rng.choice(length, rng.integers(1, length + 1), replace=False)
-        out = square(cache, rows, length)
+        out = np.full((len(rows), len(rows)), np.nan, dtype=kernel.dtype)
+        square(cache, rows, length, out)
         np.testing.assert_allclose(out, K[np.ix_(rows, rows)], atol=1e-5)
 
 

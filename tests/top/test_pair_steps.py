@@ -63,7 +63,7 @@ class Dual:
             ok = ok and (beta <= self.omega * self.level(beta) * (1 + slack) + slack).all()
         return ok
 
-    def step(self, eps=0.0, steps=1, seed=0):
+    def step(self, eps=0.0, steps=1, seed=0, loose=0.0):
         """Run the compiled routine; return the new point and its state."""
         alpha, beta = self.alpha.copy(), self.beta.copy()
         K = self.gram.astype(float)
@@ -75,7 +75,7 @@ class Dual:
         state[:5] = beta @ (beta / self.omega), self.level(beta), beta.sum(), b @ f_beta, b @ f
         taken = _core.pair_steps(
             self.gram, alpha, self.ridge, self.upper, beta, self.omega, f, f_beta, state,
-            FORMS[self.form], self.lin, self.price, eps, steps, seed,
+            FORMS[self.form], self.lin, self.price, eps, steps, seed, loose,
         )  # fmt: skip
         return taken, alpha, beta, f, f_beta, state
 
@@ -152,6 +152,34 @@ def test_where_it_stops_no_move_improves(seed, form, bounded, shared, dtype):
             beta = dual.beta + length * move[dual.p :]
             if beta.min() >= 0 and dual.feasible(alpha, beta, slack=0.0):
                 assert dual.value(alpha, beta) <= best + 1e-6 * (1 + abs(best))
+
+
+@draws(150)
+@given(**{**dual_problems, "form": st.just("open"), "dtype": st.just(np.float64)})
+def test_two_tolerances(seed, form, bounded, shared, dtype):
+    """Beta is settled among themselves, and no pair with an alpha violates more than it may."""
+    dual = Dual(seed, form, bounded, shared, dtype)
+    before = dual.value(dual.alpha, dual.beta)
+    eps, loose = 1e-7, 0.05
+    _, alpha, beta, f, *_ = dual.step(eps, 50_000_000, loose=loose)
+    assert dual.feasible(alpha, beta)
+    assert dual.value(alpha, beta) >= before - 1e-9 * (1 + abs(before))
+    np.testing.assert_allclose(f, dual.gram @ dual.coefficients(alpha, beta), atol=1e-6)
+    slope_alpha = dual.lin - dual.ridge * alpha - f[: dual.p]
+    slope_beta = -f[dual.first :]
+    assert slope_beta[beta > 0.0].max() - slope_beta.min() <= eps + 1e-6
+    rise = max(slope_alpha[alpha < dual.upper].max(initial=-np.inf), slope_beta[beta > 0.0].max())
+    fall = min(slope_alpha[alpha > 0.0].min(initial=np.inf), slope_beta.min())
+    assert rise - fall <= loose + 1e-6
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_an_interrupted_settling_leaves_right_scores(shared):
+    """Wherever the limit of steps falls, the scores belong to the variables."""
+    dual = Dual(7, "open", False, shared, np.float64)
+    for steps in range(1, 40):
+        _, alpha, beta, f, *_ = dual.step(1e-9, steps, loose=0.5)
+        np.testing.assert_allclose(f, dual.gram @ dual.coefficients(alpha, beta), atol=1e-9)
 
 
 @draws(100)

@@ -52,7 +52,7 @@ void bind_pair_steps(nb::module_& m) {
       [](InMatrix<T> gram, Out<double> alpha, In<double> ridge, In<double> upper,
          Out<double> beta, In<double> omega, Out<double> f, Out<double> f_beta,
          Out<double> state, int mode, double lin, double price, double eps,
-         std::int64_t max_steps, std::uint64_t seed) -> std::int64_t {
+         std::int64_t max_steps, std::uint64_t seed, double loose) -> std::int64_t {
         const std::size_t n = f.shape(0), n_alpha = alpha.shape(0), n_beta = beta.shape(0);
         if (gram.shape(0) < n || gram.shape(1) < n) check_shape("gram", gram, n, n);
         if (n_alpha > n) check_size("alpha", alpha, n);
@@ -75,13 +75,13 @@ void bind_pair_steps(nb::module_& m) {
         if (seed) {
           solver.run_random(max_steps, seed);
         } else {
-          solver.run(eps, max_steps);
+          solver.run(eps, loose, max_steps);
         }
         return solver.steps;
       },
       "gram"_in, "alpha"_out, "ridge"_a, "upper"_a, "beta"_out, "omega"_a, "f"_out,
       "f_beta"_out, "state"_out, "mode"_a, "lin"_a, "price"_a, "eps"_a, "max_steps"_a,
-      "seed"_a = 0);
+      "seed"_a = 0, "loose"_a = 0.0);
 }
 
 }  // namespace

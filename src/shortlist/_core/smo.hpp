@@ -16,6 +16,10 @@
 // pairs with single rows. Selection is of second order: the row with the steepest
 // ascent, and the partner with the largest gain (R.-E. Fan, P.-H. Chen, C.-J. Lin,
 // "Working set selection using second order information for training SVM", 2005).
+//
+// In the open mode with a ridge the gap grows with the square of what alpha violates, and in
+// proportion to what beta violates among themselves: then each has a tolerance of its own.
+// Once no pair violates the first, beta alone is settled to the second, on its own rows only.
 #pragma once
 
 #include <algorithm>
@@ -27,6 +31,8 @@
 
 #include "clones.hpp"
 #include "interrupt.hpp"
+#include "kernel_rows.hpp"
+#include "pair_search.hpp"
 
 namespace shortlist {
 
@@ -76,6 +82,8 @@ class PairSolver {
   explicit PairSolver(PairProblem<T>& problem) : q(problem), n_beta(q.n - q.first_beta) {
     diagonal.resize(q.n);
     for (std::size_t r = 0; r < q.n; ++r) diagonal[r] = q.gram[r * q.stride + r];
+    inverse.resize(n_beta);
+    for (std::size_t j = 0; j < n_beta; ++j) inverse[j] = 1.0 / q.omega[j];
   }
 
   double bf = 0.0;         // capped modes: sum of beta_j f_j over all rows
@@ -84,13 +92,19 @@ class PairSolver {
   std::int64_t steps = 0;  // taken so far
 
   // Steps until no pair violates optimality by more than eps, or the deadline has passed.
-  void run(double eps, std::int64_t max_steps) {
+  // In the open mode `loose` holds for pairs with an alpha, and eps for pairs of beta.
+  void run(double eps, double loose, std::int64_t max_steps) {
     Watch watch;
+    const double most = q.mode == Cap::open ? std::max(eps, loose) : eps;
     while (steps < max_steps && !watch.late(kPasses * q.n)) {
       refresh();
       scan();
-      if (!choose(eps)) break;
-      ++steps;
+      if (choose(most)) {
+        ++steps;
+      } else if (!(violation <= most && up_beta.value - low_beta.value > eps) ||
+                 !settle(eps, max_steps)) {
+        break;
+      }
     }
   }
 
@@ -107,8 +121,8 @@ class PairSolver {
       const Variable v = k < q.n_alpha ? Variable{k, false}
                                        : Variable{k - q.n_alpha + q.first_beta, true};
       Best up, down;
-      if (room_up(v) > 0.0) up = partner(v, true, true, true);
-      if (room_down(v) > 0.0) down = partner(v, false, true, true);
+      if (room_up(v) > 0.0) up = partner(v, 1.0, true, true);
+      if (room_down(v) > 0.0) down = partner(v, -1.0, true, true);
       if (up.gain <= 0.0 && down.gain <= 0.0) continue;
       if (up.gain >= down.gain) {
         move(v, up.with);
@@ -119,7 +133,7 @@ class PairSolver {
   }
 
  private:
-  static constexpr double kInf = std::numeric_limits<double>::infinity();
+  static constexpr double kInf = kInfinity;
   static constexpr double kRound = 1e-14;
   static constexpr std::size_t kPasses = 4;  // over the rows, a step
 
@@ -138,7 +152,7 @@ class PairSolver {
 
   PairProblem<T>& q;
   std::size_t n_beta;
-  std::vector<double> diagonal;
+  std::vector<double> diagonal, inverse;  // inverse of omega
   double beta_ridge = 0.0;  // norm: curvature of psi times omega_j
   Extreme up_alpha{}, up_beta{}, low_alpha{}, low_beta{};
 
@@ -153,11 +167,11 @@ class PairSolver {
 
   double cap(std::size_t row) const { return capped() ? omega_of(row) * q.m : kInf; }
   double ridge(Variable v) const {
-    return v.is_beta ? beta_ridge / omega_of(v.row) : q.ridge[v.row];
+    return v.is_beta ? beta_ridge * inverse[v.row - q.first_beta] : q.ridge[v.row];
   }
   // Ascent per unit of c at this variable.
   double slope(Variable v) const {
-    if (v.is_beta) return beta_ridge * *beta_of(v.row) / omega_of(v.row) - q.f[v.row];
+    if (v.is_beta) return ridge(v) * *beta_of(v.row) - q.f[v.row];
     return q.lin - q.ridge[v.row] * q.alpha[v.row] - q.f[v.row];
   }
   double room_up(Variable v) const {
@@ -169,64 +183,42 @@ class PairSolver {
     return most < kInf && left <= kRound * most ? 0.0 : left;
   }
 
+  Kind alphas() const {
+    return {q.alpha, q.ridge, q.upper, q.f, q.n_alpha, -1.0, 1.0, q.lin, false};
+  }
+  Kind betas() const {
+    const double most = capped() ? q.m * (1.0 - kRound) : kInf;
+    const double* f = q.f + q.first_beta;
+    return {q.beta, inverse.data(), q.omega, f, n_beta, beta_ridge, most, 0.0, true};
+  }
+
   // Steepest variables of either kind, upwards and downwards.
   void scan() {
-    up_alpha = up_beta = {-kInf};
-    low_alpha = low_beta = {kInf};
-    for (std::size_t r = 0; r < q.n_alpha; ++r) {
-      const double s = q.lin - q.ridge[r] * q.alpha[r] - q.f[r];
-      if (s > up_alpha.value && q.alpha[r] < q.upper[r]) up_alpha = {s, {r, false}};
-      if (s < low_alpha.value && q.alpha[r] > 0.0) low_alpha = {s, {r, false}};
-    }
-    const double* f = q.f + q.first_beta;
-    for (std::size_t j = 0; j < n_beta; ++j) {
-      const double b = q.beta[j];
-      double s = -f[j];
-      if (b > 0.0) {
-        s += beta_ridge * b / q.omega[j];
-        if (s > up_beta.value) up_beta = {s, {j + q.first_beta, true}};
-      }
-      if (s < low_beta.value && room_down({j + q.first_beta, true}) > 0.0)
-        low_beta = {s, {j + q.first_beta, true}};
-    }
+    const Steepest a = steepest(alphas());
+    up_alpha = {a.up.value, {a.up.at, false}};
+    low_alpha = {a.low.value, {a.low.at, false}};
+    const Steepest b = steepest(betas());
+    up_beta = {b.up.value, {b.up.at + q.first_beta, true}};
+    low_beta = {b.low.value, {b.low.at + q.first_beta, true}};
   }
 
-  // The partner of largest second-order gain for moving `v` up (or down).
-  Best partner(Variable v, bool v_up, bool with_alpha, bool with_beta) const {
+  // The partner of largest second-order gain for moving `v` up (sign 1) or down (-1).
+  Best partner(Variable v, double sign, bool with_alpha, bool with_beta) const {
+    const double base = diagonal[v.row] + ridge(v);
+    Mover<T> mover{q.gram + v.row * q.stride, diagonal.data(), slope(v), base, sign};
     Best best;
-    const T* row = q.gram + v.row * q.stride;
-    const double s = slope(v), base = diagonal[v.row] + ridge(v);
-    const double sign = v_up ? 1.0 : -1.0;
     if (with_alpha) {
-      for (std::size_t r = 0; r < q.n_alpha; ++r) {
-        const double room = v_up ? q.alpha[r] : q.upper[r] - q.alpha[r];
-        if (!(room > 0.0)) continue;
-        const double diff = sign * (s - (q.lin - q.ridge[r] * q.alpha[r] - q.f[r]));
-        if (diff <= 0.0) continue;
-        consider(best, diff, base + diagonal[r] + q.ridge[r] - 2.0 * row[r], {r, false});
-      }
+      const Partner found = partner_of(alphas(), mover);
+      best = {found.gain / found.curve, {found.at, false}};
     }
     if (with_beta) {
-      for (std::size_t j = 0; j < n_beta; ++j) {
-        const std::size_t r = j + q.first_beta;
-        const double b = q.beta[j], curve = beta_ridge / q.omega[j];
-        const double diff = sign * (s - (curve * b - q.f[r]));
-        if (diff <= 0.0) continue;
-        if (!(v_up ? room_down({r, true}) > 0.0 : b > 0.0)) continue;
-        consider(best, diff, base + diagonal[r] + curve - 2.0 * row[r], {r, true});
-      }
+      mover.row += q.first_beta;
+      mover.diagonal += q.first_beta;
+      const Partner found = partner_of(betas(), mover);
+      if (found.gain / found.curve > best.gain)
+        best = {found.gain / found.curve, {found.at + q.first_beta, true}};
     }
     return best;
-  }
-
-  static double positive(double curvature, double size) {
-    return std::max(curvature, 1e-12 * size + 1e-300);
-  }
-
-  void consider(Best& best, double diff, double curvature, Variable v) const {
-    // A division only where it may matter: most candidates are not the best.
-    const double curve = positive(curvature, diagonal[v.row]);
-    if (diff * diff > best.gain * curve) best = {diff * diff / curve, v};
   }
 
   // Pick the most violating kind of move and take it; false when none exceeds eps.
@@ -235,7 +227,7 @@ class PairSolver {
       const Extreme& up = up_alpha.value >= up_beta.value ? up_alpha : up_beta;
       violation = up.value - std::min(low_alpha.value, low_beta.value);
       if (!(violation > eps)) return false;
-      const Best best = partner(up.at, true, true, true);
+      const Best best = partner(up.at, 1.0, true, true);
       return best.gain > 0.0 && move(up.at, best.with);
     }
     // With nothing left to scale the scale has no direction: the optimum is zero.
@@ -253,8 +245,42 @@ class PairSolver {
     if (violation == shrink) return rescale(low.at, -shrink);
     const bool of_alpha = violation == pair;
     const Variable v = of_alpha ? up.at : up_beta.at;
-    const Best best = partner(v, true, mixed || of_alpha, mixed || !of_alpha);
+    const Best best = partner(v, 1.0, mixed || of_alpha, mixed || !of_alpha);
     return best.gain > 0.0 && move(v, best.with);
+  }
+
+  // Scores of the rows before those of beta, left behind while beta is settled.
+  class Behind {
+   public:
+    Behind(const PairProblem<T>& problem, std::size_t n_beta)
+        : q(problem), before(q.beta, q.beta + n_beta) {}
+    ~Behind() {
+      for (std::size_t j = 0; j < before.size(); ++j) {
+        const double fallen = before[j] - q.beta[j];
+        const T* row = q.gram + (j + q.first_beta) * q.stride;
+        if (fallen != 0.0) add_row(row, fallen, q.first_beta, q.f);
+      }
+    }
+    Behind(const Behind&) = delete;
+    Behind& operator=(const Behind&) = delete;
+
+   private:
+    const PairProblem<T>& q;
+    const std::vector<double> before;
+  };
+
+  // Steps among beta until no pair of them violates optimality by more than eps; false when
+  // there was none to take.
+  bool settle(double eps, std::int64_t max_steps) {
+    const std::size_t first = q.first_beta;
+    PairProblem<T> alone{q.gram + first * (q.stride + 1), q.stride, n_beta, 0, 0,
+                         nullptr, nullptr, nullptr, q.beta, q.omega,
+                         q.f + first, nullptr, Cap::open, q.lin, q.price};
+    const Behind behind(q, n_beta);
+    PairSolver<T> solver(alone);
+    solver.run(eps, eps, max_steps - steps);
+    steps += solver.steps;
+    return solver.steps > 0;
   }
 
   // c of `up` rises and c of `low` falls by the best feasible amount.
@@ -262,7 +288,7 @@ class PairSolver {
     const T* row_up = q.gram + up.row * q.stride;
     const T* row_low = q.gram + low.row * q.stride;
     const double size = diagonal[up.row] + diagonal[low.row];
-    const double curvature = positive(
+    const double curvature = positive_curve(
         size - 2.0 * static_cast<double>(row_up[low.row]) + ridge(up) + ridge(low), size);
     double d = (slope(up) - slope(low)) / curvature;
     d = std::min({d, room_up(up), room_down(low)});
@@ -305,7 +331,7 @@ class PairSolver {
     const double total = q.total;
     const double size = diagonal[v.row] + q.bb / (total * total);
     const double curvature =
-        positive(size - 2.0 * q.f_beta[v.row] / total + ridge(v), size);
+        positive_curve(size - 2.0 * q.f_beta[v.row] / total + ridge(v), size);
     double d = slope_gap / curvature;
     if (d > 0.0) {
       double room = room_up(v);

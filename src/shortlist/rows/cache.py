@@ -19,7 +19,7 @@ from .threads import every
 _ROWS = 1024
 _COLUMNS = 2048
 # Columns that one thread adds up at a time.
-_STRIP = 8192
+_STRIP = 2048
 # Share of the memory that a copy of the training rows may take: blocks gain much by it.
 _COPY = 0.25
 
@@ -97,19 +97,23 @@ class RowCache:
         """Whether each of these rows is kept up to column `length`."""
         return self._filled[rows] >= length
 
+    def copy(self, rows: np.ndarray, columns: np.ndarray, out: np.ndarray, to: np.ndarray) -> None:
+        """Write entries of rows that are kept to the rows `to` of `out`."""
+        slots, every_column = self._slot[rows], np.arange(len(columns))
+
+        def strip(start: int) -> None:
+            part = slice(start, start + _ROWS)
+            _core.gather(self._rows, slots[part], columns, out, to[part], every_column)
+
+        every(strip, range(0, len(rows), _ROWS))
+
     def entries(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Return the entries at these positions."""
         out = np.empty((len(rows), len(columns)), dtype=self.kernel.dtype)
         reach = int(columns.max()) + 1 if len(columns) else 0
         kept = self.holds(rows, reach)
         have, lack = np.flatnonzero(kept), np.flatnonzero(~kept)
-        slots, to = self._slot[rows[have]], np.arange(len(columns))
-
-        def strip(start: int) -> None:
-            part = slice(start, start + _ROWS)
-            _core.gather(self._rows, slots[part], columns, out, have[part], to)
-
-        every(strip, range(0, len(have), _ROWS))
+        self.copy(rows[have], columns, out, have)
         if len(lack):
             self.kernel.fill(self.order[rows[lack]], self.order[columns], out, lack)
             self._count(len(lack) * len(columns))

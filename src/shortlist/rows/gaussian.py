@@ -96,9 +96,12 @@ class GaussianEntries:
             return 0
         self._kept = None
         kept = np.empty((len(order), self._X.shape[1]), dtype=self.dtype)
-        for start in range(0, len(order), _COLUMNS):
+
+        def copy(start: int) -> None:
             part = order[start : start + _COLUMNS]
             kept[start : start + len(part)] = self._dense(self._X, part)
+
+        every(copy, range(0, len(order), _COLUMNS))
         self._place = np.zeros(self._X.shape[0], dtype=np.int64)
         self._place[order] = np.arange(len(order))
         self._kept = kept

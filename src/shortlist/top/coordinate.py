@@ -29,7 +29,7 @@ from ..rows.kernels import KernelMatrix
 from ..rows.threads import team
 from .kernel_problem import DualPoint, Evaluation, KernelTopProblem, Layout, alpha_bound, evaluate
 from .kernel_proof import KernelProver, Proved
-from .working_set import PairState, Working, pair_steps
+from .working_set import PairState, Violation, Working, pair_steps
 
 _Seen = tuple[Evaluation, DualPoint, np.ndarray]
 
@@ -157,7 +157,15 @@ class _Walk:
             state = PairState.of(terms, form, point, scores, scores)
             most = min(n_variables, monitor.max_iter - monitor.iteration)
             steps = pair_steps(
-                terms, work, point, scores, scores, state, 0.0, most, seed=seed + monitor.iteration
+                terms,
+                work,
+                point,
+                scores,
+                scores,
+                state,
+                Violation(0.0),
+                most,
+                seed=seed + monitor.iteration,
             )
             point, scores = DualPoint(steps.alpha, steps.beta), steps.scores
             monitor.iteration += max(1, steps.count)

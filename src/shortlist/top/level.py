@@ -10,7 +10,7 @@ import numpy as np
 
 from .kernel_problem import DualPoint, Evaluation, alpha_bound, evaluate, sparse_start
 from .problem import TopTerms
-from .working_set import PairState, fill_caps
+from .working_set import PairState, Violation, fill_caps
 
 _NOTHING = Evaluation(np.inf, 0.0, 0.0, 0.0)
 
@@ -31,6 +31,18 @@ class Best:
     def gap(self) -> float:
         """Best primal value less the best dual value."""
         return self.evaluation.primal - self.dual
+
+    def goal(self, tol: float) -> float:
+        """Return the gap to be left by the next round.
+
+        The optimum is known to lie above the dual value: far from it, that says more about
+        what a good model is worth than the primal value does.
+        """
+        if not self.dual > 0.0:
+            return 0.1 * self.gap
+        return max(
+            0.1 * min(self.gap, self.dual), 0.5 * tol * min(self.evaluation.primal, self.dual)
+        )
 
 
 @dataclass
@@ -105,10 +117,21 @@ class Level:
         primal = self.primal
         return (primal - self.best.dual) / primal if primal > 0.0 else 0.0
 
-    def violation(self, eps: float) -> float:
-        """Violation of a pair at a gap of `eps` per unit of alpha."""
-        # The norm makes the dual smooth in beta: the gap falls with the square.
-        return 2.0 * math.sqrt(eps) if self.form == "norm" else eps
+    def violation(self, gap: float, total: float) -> Violation:
+        r"""Violations of pairs at which `gap` is left, where alpha sums up to `total`.
+
+        At a model with the threshold t the gap is
+        :math:`\sum_i v_i^2 c_i / 2r + \sum_j \beta_j (t - s_j)`, v what alpha violates, r the
+        ridge: of the squared hinge it grows with the square of the first.
+        """
+        per_unit = gap / total
+        if self.form == "norm":
+            # The norm makes the dual smooth in beta, too.
+            return Violation(2.0 * math.sqrt(per_unit))
+        if self.form == "open" and not self.terms.loss.bounded:
+            ridge, c = self.terms.loss.ridge, float(self.terms.c.sum())
+            return Violation(0.5 * per_unit, math.sqrt(ridge * gap / c))
+        return Violation(per_unit)
 
     def evaluate(self) -> Evaluation:
         """Evaluate both objectives at the point."""

@@ -38,6 +38,7 @@ from .working_set import (
     Chosen,
     PairState,
     Steps,
+    Violation,
     Working,
     choose,
     pair_steps,
@@ -53,6 +54,8 @@ _STEPS_PER_ROW = 100
 # Share of the memory for the matrix of a working set, and where that is too small for the
 # rows that matter; the rest holds rows.
 _SQUARE, _SQUARE_CROWDED = 0.25, 0.9
+# How much better a restricted problem is solved after a round that has not helped.
+_SHARPER = 0.3
 # How much better a restricted problem is solved when rows are left out.
 _SHARP_CROWDED = 0.1
 # Seconds by which a proof may be late.
@@ -100,6 +103,7 @@ class _Memory:
     def __init__(self, problem: KernelTopProblem, order: np.ndarray) -> None:
         self._bytes = problem.cache_bytes
         self._order = order
+        self._matrix = np.empty(0)
         self.share = _SQUARE
         self.cache = problem.cache or self._rows_of(problem.kernel)
 
@@ -109,9 +113,22 @@ class _Memory:
         entries = self.share * self._bytes / self.cache.kernel.dtype.itemsize
         return max(8, int(math.sqrt(entries)))
 
+    def matrix(self, count: int) -> np.ndarray:
+        """Return room for the matrix of so many rows, the same for all working sets.
+
+        New memory is dear: it is cleared before it is given.
+        """
+        dtype, size = self.cache.kernel.dtype, count * count
+        if self._matrix.dtype != dtype or len(self._matrix) < size:
+            self._matrix = np.empty(0)
+            # What is never written to takes no memory.
+            self._matrix = np.empty(max(size, min(self.most, len(self._order)) ** 2), dtype=dtype)
+        return self._matrix[:size].reshape(count, count)
+
     def renew(self, kernel: KernelMatrix, share: float) -> RowCache:
         """Forget all rows and go on with a kernel."""
         self.share = share
+        self._matrix = np.empty(0)
         self.cache = self._rows_of(kernel)
         return self.cache
 
@@ -196,7 +213,7 @@ class _Rounds:
         if guess is None:
             level.repair()
         else:
-            self._round(level.violation(tol * now.primal / float(guess.alpha.sum())), guess)
+            self._round(level.violation(tol * now.primal, float(guess.alpha.sum())), guess)
 
     # -- time -----------------------------------------------------------------
 
@@ -260,21 +277,23 @@ class _Rounds:
         if progress.stalls(level.best.gap):
             # A working set cut to the memory allowed makes slow but steady progress.
             if progress.steps == 0 or not self.crowded:
-                self.sharp *= 0.3
+                self.sharp *= _SHARPER
             if progress.count >= (_STALL_CROWDED if self.crowded else _STALL):
                 return False
             if progress.count % 10 == 5:
                 level.rescore()  # running sums drift
+        else:
+            self.sharp = min(1.0, self.sharp / _SHARPER)
         if not level.finite:
             return False
-        goal = max(0.1 * level.best.gap, 0.5 * tol * level.best.evaluation.primal)
+        goal = level.best.goal(tol)
         # Kernel rows are dear where they are not kept: each set of rows is solved well.
         sharp = self.sharp * (_SHARP_CROWDED if self.crowded else 1.0)
-        total = float(level.point.alpha.sum())
-        progress.steps = self._round(sharp * level.violation(goal / total))
+        violation = level.violation(goal, float(level.point.alpha.sum()))
+        progress.steps = self._round(violation.sharper(sharp))
         return True
 
-    def _round(self, eps: float, guess: DualPoint | None = None) -> int:
+    def _round(self, eps: Violation, guess: DualPoint | None = None) -> int:
         """Solve the dual restricted to the rows that matter; return the steps taken.
 
         From the current point, or from a `guess` at a better one.
@@ -299,7 +318,7 @@ class _Rounds:
             inside[0][work.beta], inside[1][work.beta] = f[-n:], f_beta[-n:]
             state = PairState.of(terms, level.form, point, *inside)
         # Below the rounding of its matrix a restricted problem can only cycle.
-        eps = max(eps, float(np.finfo(work.gram.dtype).eps) * float(np.abs(f).max()))
+        eps = eps.sharper(1.0, float(np.finfo(work.gram.dtype).eps) * float(np.abs(f).max()))
         most = min(_STEPS_PER_ROW * (1000 + len(rows)), monitor.max_iter - monitor.iteration)
         steps = pair_steps(terms, work, point, f, f_beta, state, eps, max(1, most), stop=self._late)
         monitor.iteration += steps.count
@@ -358,7 +377,8 @@ class _Rounds:
         if self.working is not None and np.array_equal(rows, self.working.positions):
             return self.working
         self.working = None  # one matrix at a time
-        gram = square(cache, rows, level.length)
+        gram = self.memory.matrix(len(rows))
+        square(cache, rows, level.length, gram)
         self.working = Working(rows, chosen.alpha, use_b, gram)
         cache.most_working = max(cache.most_working, len(rows))
         return self.working

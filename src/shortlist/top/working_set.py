@@ -22,7 +22,7 @@ _PART = 1024
 _JOIN = 500
 FORMS = {"open": 0, "norm": 1, "tied": 2, "priced": 3}
 # Row operations of one call of the compiled loop: some hundredths of a second.
-_SLICE = 10_000_000
+_SLICE = 30_000_000
 
 
 @dataclass(frozen=True)
@@ -144,23 +144,24 @@ def largest(index: np.ndarray, values: np.ndarray, count: int) -> np.ndarray:
     return index[np.argpartition(-values, count - 1)[:count]]
 
 
-def square(cache: RowCache, rows: np.ndarray, length: int) -> np.ndarray:
+def square(cache: RowCache, rows: np.ndarray, length: int, out: np.ndarray) -> None:
     """Kernel matrix of `rows`: from rows of the cache what they hold, the rest computed."""
     held = cache.holds(rows, length)
-    if held.all():
-        return cache.entries(rows, rows)
-    out = np.empty((len(rows), len(rows)), dtype=cache.kernel.dtype)
-    order, n_held = np.argsort(~held, kind="stable"), int(held.sum())
+    kept, new = np.flatnonzero(held), np.flatnonzero(~held)
+    cache.copy(rows[kept], rows, out, kept)
 
-    def strip(ends: tuple[int, int]) -> None:
-        # Of rows that are held all entries are there; of the others half is computed.
-        part, columns = order[slice(*ends)], order[ends[0] :]
+    def strip(start: int) -> None:
+        # Of the entries among new rows half is computed.
+        part, columns = new[start : start + _PART], new[start:]
         _core.mirror(cache.entries(rows[part], rows[columns]), out, part, columns)
 
-    ends = [(i, min(i + _PART, n_held)) for i in range(0, n_held, _PART)]
-    ends += [(i, min(i + _PART, len(rows))) for i in range(n_held, len(rows), _PART)]
-    every(strip, ends)
-    return out
+    def turned(start: int) -> None:
+        part = kept[start : start + _PART]
+        _core.mirror(cache.entries(rows[part], rows[new]), out, part, new)
+
+    if len(new):
+        every(turned, range(0, len(kept), _PART))
+        every(strip, range(0, len(new), _PART))
 
 
 @dataclass(frozen=True)
@@ -222,6 +223,27 @@ class PairState:
 
 
 @dataclass(frozen=True)
+class Violation:
+    """By how much pairs may violate optimality.
+
+    Attributes
+    ----------
+    threshold : float
+        Pairs of rows of the threshold.
+    loss : float
+        Pairs with a row that has a loss, where the form of the dual is ``"open"``; in all
+        other forms the first holds for every pair.
+    """
+
+    threshold: float
+    loss: float = 0.0
+
+    def sharper(self, factor: float, least: float = 0.0) -> Violation:
+        """Return this multiplied by a factor, but no less than `least`."""
+        return Violation(max(factor * self.threshold, least), max(factor * self.loss, least))
+
+
+@dataclass(frozen=True)
 class Working:
     """Rows of a restricted problem: positions, their variables, their matrix."""
 
@@ -269,13 +291,13 @@ def pair_steps(
     scores: np.ndarray,
     beta_scores: np.ndarray,
     state: PairState,
-    eps: float,
+    eps: Violation,
     most: int,
     *,
     seed: int = 0,
     stop: Callable[[], bool] = lambda: False,
 ) -> Steps:
-    """Take pair steps until none violates optimality by more than `eps`.
+    """Take pair steps until none violates optimality by more than `eps` allows.
 
     Parameters
     ----------
@@ -289,8 +311,8 @@ def pair_steps(
         Scores of the working rows, and the part of them that beta makes.
     state : PairState
         State at the point.
-    eps : float
-        Violation that is let be.
+    eps : Violation
+        What is let be.
     most : int
         Limit of the steps.
     seed : int
@@ -319,9 +341,10 @@ def pair_steps(
             FORMS[form],
             1.0 + threshold.shift,
             threshold.price,
-            eps,
+            eps.threshold,
             wanted,
-            *([seed + count] if seed else []),
+            seed + count if seed else 0,
+            eps.loss,
         )
         count += taken
         factor *= float(numbers[5])

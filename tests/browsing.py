@@ -97,5 +97,6 @@ def browser(tmp_path_factory):
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     service = webdriver.ChromeService(helper, log_output=os.devnull)
     driver = webdriver.Chrome(options=options, service=service)
+    driver.get("about:blank")  # ends the browser's start page, which may still be loading
     yield Browser(driver)
     driver.quit()

@@ -56,6 +56,7 @@ def run_heat(race: Race, effort: str, seed: int) -> tuple[Race, dict[str, str]]:
     settings: dict[str, dict[int, float]] = {}
     for i, share in zip(members, moved, strict=True):
         settings.setdefault(race.models[i].family, {})[i] = float(share)
+    del settings[race.models[0].family]
     order = sorted(settings, key=lambda family: -sum(settings[family].values()))
     left = [family for family in order[: FAMILIES[effort]] if any(settings[family].values())]
     kept = {0} | {

@@ -120,6 +120,12 @@ def test_dates_move_on_without_an_alarm():
     assert text.startswith("day: missing in 0 % of the candidates")
 
 
+def test_nothing_but_dates_is_no_drift():
+    days = np.datetime64("2026-01-01") + np.arange(90).astype("m8[D]")
+    frame = pd.DataFrame({"day": days})
+    assert judged(frame[:50], frame[50:]).p_value == 1.0
+
+
 def test_a_thinned_history_is_compared_as_it_was():
     rng = np.random.default_rng(0)
     y, hit = rng.random(1000) < 0.5, rng.random(800) < 0.1
@@ -164,6 +170,9 @@ def test_wide_tables_with_gaps_and_sparse_ones():
     assert judged(X[100:], new).columns[0].startswith("7: ")
     thin = sparse.random(400, 900, density=0.02, random_state=0, format="csr")
     assert not judged(thin[:250], thin[250:]).found
+    thinner = sparse.random(300, 900, density=0.003, random_state=0, format="csr")
+    assert changed_columns(thinner[:200], thinner[200:], list(range(900)), LEVEL) == (1.0, [])
+    assert not judged(thinner[:200], thinner[200:]).found
     moved = thin[250:].tolil()
     moved[:30, 5] = 1.0
     (text,) = judged(thin[:250], moved.tocsr()).columns

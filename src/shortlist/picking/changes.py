@@ -66,7 +66,7 @@ def changed_columns(old: Any, new: Any, names: list[Any], level: float) -> tuple
     first: dict[Any, Change] = {}
     for change, name in sure:
         first.setdefault(name, change)
-    smallest = min((change.p_value for change, _ in changes), default=1.0) * len(changes)
+    smallest = min((change.p_value * len(changes) for change, _ in changes), default=1.0)
     named = [f"{name}: {change.told()}" for name, change in list(first.items())[:_NAMED]]
     return min(1.0, smallest), named
 

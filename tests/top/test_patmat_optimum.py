@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from sklearn.metrics.pairwise import rbf_kernel
 
@@ -53,6 +53,8 @@ def test_optimum(name, tau, quantile, loss):
     ties=st.booleans(),
     weighted=st.booleans(),
 )
+@example(450, 20, 0.5, 1.0, 100.0, 1.0, "all", "hinge", False, True)  # a row's second variable
+@example(737, 13, 0.7646340530930351, 1.0, 100.0, 1.0, "all", "hinge", True, True)  # full caps
 def test_ugly_problems(seed, n, tau, theta, C, scale, quantile, loss, ties, weighted):
     """Newton and pair steps agree, each with a closed gap, on duplicates, constants, weights."""
     # Pair steps are of first order: entries of 1e3 with C = 100 are for Newton alone.

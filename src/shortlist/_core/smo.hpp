@@ -165,6 +165,8 @@ class PairSolver {
   double* beta_of(std::size_t row) const { return q.beta + (row - q.first_beta); }
   double omega_of(std::size_t row) const { return q.omega[row - q.first_beta]; }
 
+  // Beta, per omega, from which on rounding alone separates it from its cap.
+  double brim() const { return capped() ? q.m * (1.0 - kRound) : kInf; }
   double cap(std::size_t row) const { return capped() ? omega_of(row) * q.m : kInf; }
   double ridge(Variable v) const {
     return v.is_beta ? beta_ridge * inverse[v.row - q.first_beta] : q.ridge[v.row];
@@ -179,17 +181,16 @@ class PairSolver {
   }
   double room_down(Variable v) const {
     if (!v.is_beta) return q.alpha[v.row];
-    const double most = cap(v.row), left = most - *beta_of(v.row);
-    return most < kInf && left <= kRound * most ? 0.0 : left;
+    // As the searches see it, to the last digit: what they choose must be able to move.
+    return *beta_of(v.row) < brim() * omega_of(v.row) ? cap(v.row) - *beta_of(v.row) : 0.0;
   }
 
   Kind alphas() const {
     return {q.alpha, q.ridge, q.upper, q.f, q.n_alpha, -1.0, 1.0, q.lin, false};
   }
   Kind betas() const {
-    const double most = capped() ? q.m * (1.0 - kRound) : kInf;
     const double* f = q.f + q.first_beta;
-    return {q.beta, inverse.data(), q.omega, f, n_beta, beta_ridge, most, 0.0, true};
+    return {q.beta, inverse.data(), q.omega, f, n_beta, beta_ridge, brim(), 0.0, true};
   }
 
   // Steepest variables of either kind, upwards and downwards.

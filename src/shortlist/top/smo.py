@@ -375,10 +375,12 @@ class _Rounds:
         else:
             rows = np.concatenate([positive, negative])
         if self.working is not None and np.array_equal(rows, self.working.positions):
-            return self.working
-        self.working = None  # one matrix at a time
-        gram = self.memory.matrix(len(rows))
-        square(cache, rows, level.length, gram)
+            # The same rows; one that had a beta alone may have an alpha now.
+            gram = self.working.gram
+        else:
+            self.working = None  # one matrix at a time
+            gram = self.memory.matrix(len(rows))
+            square(cache, rows, level.length, gram)
         self.working = Working(rows, chosen.alpha, use_b, gram)
         cache.most_working = max(cache.most_working, len(rows))
         return self.working

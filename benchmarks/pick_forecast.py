@@ -102,7 +102,7 @@ def main() -> None:
         for seed in range(arguments.splits):
             for one in SETS:
                 # Wide sets take too long for many splits.
-                if one.splits < 10:
+                if one.wide:
                     continue
                 if store.has(set=one.name, seed=seed, rate=RATES[-1]):
                     continue

@@ -173,6 +173,7 @@ def keep(path: Path, **arrays: Any) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--splits", type=int, default=10)
+    parser.add_argument("--first", type=int, default=0, help="number of the first split")
     parser.add_argument("--sets", nargs="*")
     parser.add_argument("--tried", type=int, default=0, help="splits of what is no contestant")
     parser.add_argument("--whole", type=int, default=0, help="splits of the quick effort")
@@ -180,9 +181,9 @@ def main() -> None:
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     with threadpool_limits(1):
-        for seed in range(arguments.splits):
+        for seed in range(arguments.first, arguments.splits):
             for one in SETS:
-                if seed >= one.splits or (arguments.sets and one.name not in arguments.sets):
+                if arguments.sets and one.name not in arguments.sets:
                     continue
                 folder = arguments.store / one.name.replace(" ", "_") / str(seed)
                 try:

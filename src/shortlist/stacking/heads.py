@@ -190,12 +190,13 @@ def average_precisions(
     """
     if weight is not None:
         return np.array([_weighted_precision(s, positive, weight) for s in scores])
-    found = np.empty(len(scores))
-    for i, row in enumerate(scores):
-        every, hits = np.sort(row), np.sort(row[positive])
-        ahead = len(hits) - np.searchsorted(hits, hits)
-        found[i] = np.mean(ahead / (len(every) - np.searchsorted(every, hits)))
-    return found
+    every, hits = np.sort(scores, axis=1), np.sort(scores[:, positive], axis=1)
+    # Where the equals of each hit begin: from there on, all score as much or more.
+    fresh = np.ones(hits.shape, dtype=bool)
+    np.not_equal(hits[:, 1:], hits[:, :-1], out=fresh[:, 1:])
+    first = np.maximum.accumulate(np.where(fresh, np.arange(hits.shape[1]), 0), axis=1)
+    below = np.array([row.searchsorted(sought) for row, sought in zip(every, hits, strict=True)])
+    return np.asarray(np.mean((hits.shape[1] - first) / (every.shape[1] - below), axis=1))
 
 
 def _weighted_precision(scores: np.ndarray, positive: np.ndarray, weight: np.ndarray) -> float:

@@ -30,6 +30,8 @@ RATES = np.array([0.01, 0.05])
 # Budgets of the forecast, and candidates of a list.
 FORECAST_RATES = (0.01, 0.02, 0.05, 0.1, 0.2)
 LISTED = 2_000
+# Splits of a set on which contestants are left out or added.
+ABLATED = 5
 FOREST, PICK = "random forest, 500 trees", "pick, normal"
 RIVALS = ("LightGBM", "logistic regression")
 
@@ -170,12 +172,13 @@ def methods(split: Split) -> dict[str, np.ndarray]:
         if head != HEAD:
             found[f"head {head}"] = combined(split, pool, head)
     for name in dict.fromkeys(split.families[pool]):
-        left = pool[split.families[pool] != name]
-        found[f"without {name}"] = combined(split, left, HEAD)
         found[f"{name} alone"] = split.best(name)
+        if split.seed < ABLATED:
+            left = pool[split.families[pool] != name]
+            found[f"without {name}"] = combined(split, left, HEAD)
     if split.bagged[:, pool].any(axis=0).all():
         found["the models of the folds, averaged"] = fitted.log_odds(split.bagged[:, pool])
-    for i in np.setdiff1d(np.arange(len(split.names)), pool):
+    for i in np.setdiff1d(np.arange(len(split.names)), pool) if split.seed < ABLATED else ():
         name = split.names[i].removeprefix("tried ")
         found[f"with {name}"] = combined(split, np.append(pool, i), HEAD)
     return {name: scores for name, scores in found.items() if scores is not None}

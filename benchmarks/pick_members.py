@@ -5,7 +5,7 @@
 What is combined, and how, is then judged from the scores (:mod:`benchmarks.pick`): leaving a
 contestant out, or another head, costs nothing. The first split of all sets comes first, then
 the second; a rerun goes on where it ended. ``--tried`` adds what is not, or no longer, among
-the contestants, ``--whole`` runs `pick` itself with little effort.
+the contestants, ``--whole`` runs `pick` itself, ``--how`` with which effort.
 
 One file a contestant: ``held_out``, its scores of the folds it did not see; ``listed``, those
 of the list by the model of the whole history; ``bagged``, the mean over the models of the
@@ -16,11 +16,13 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from scipy import sparse
@@ -36,7 +38,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.pick_sets import SETS, PickSet
 from shortlist import pick
-from shortlist.picking.models import Model, Task, contestants, kind_of
+from shortlist.picking.models import EFFORTS, Model, Task, contestants, kind_of
 from shortlist.stacking.heads import member_scores
 from shortlist.top.estimators import PatMat
 
@@ -44,6 +46,7 @@ STORE = Path("build/pick")
 FOLDS = 5
 # Jobs from beginning to end, of which there are no held-out scores.
 WHOLE = "whole job: "
+NO_LIGHTGBM = "normal, without LightGBM"
 
 
 def task_of(X: object, n_rows: int, seed: int) -> Task:
@@ -152,14 +155,26 @@ def run(one: PickSet, seed: int, folder: Path, with_tried: bool) -> float:
     return time.process_time() - start
 
 
-def run_whole(one: PickSet, seed: int, folder: Path) -> None:
-    """Run `pick` itself, with little effort."""
-    name = f"{WHOLE}pick, quick"
+def run_whole(one: PickSet, seed: int, folder: Path, how: str) -> None:
+    """Run `pick` itself: with an effort, or with scikit-learn's boosting."""
+    name = f"{WHOLE}pick, {how}"
     path = file_of(folder, name)
-    if not path.exists():
-        X, y, X_list, _ = one.deal(seed)
-        found = pick(X, y, X_list, 0.05, effort="quick", random_state=seed)
-        keep(path, name=name, family="whole job", listed=found.scores.astype(np.float32))
+    if path.exists():
+        return
+    X, y, X_list, _ = one.deal(seed)
+    effort = "normal" if how == NO_LIGHTGBM else how
+    hidden = {"lightgbm": None} if how == NO_LIGHTGBM else {}
+    start = time.process_time()
+    with patch.dict(sys.modules, hidden):
+        found = pick(X, y, X_list, 0.05, effort=effort, random_state=seed)
+    cost = time.process_time() - start
+    keep(
+        path,
+        name=name,
+        family="whole job",
+        listed=found.scores.astype(np.float32),
+        seconds=np.array([cost]),
+    )
 
 
 def keep(path: Path, **arrays: Any) -> None:
@@ -176,7 +191,14 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0, help="number of the first split")
     parser.add_argument("--sets", nargs="*")
     parser.add_argument("--tried", type=int, default=0, help="splits of what is no contestant")
-    parser.add_argument("--whole", type=int, default=0, help="splits of the quick effort")
+    parser.add_argument("--whole", type=int, default=0, help="splits of `pick` itself")
+    parser.add_argument(
+        "--how",
+        nargs="*",
+        default=["quick", "normal"],
+        choices=[*EFFORTS, NO_LIGHTGBM],
+        help="how it is run",
+    )
     parser.add_argument("--store", type=Path, default=STORE)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -188,8 +210,8 @@ def main() -> None:
                 folder = arguments.store / one.name.replace(" ", "_") / str(seed)
                 try:
                     seconds = run(one, seed, folder, seed < arguments.tried)
-                    if seed < arguments.whole:
-                        run_whole(one, seed, folder)
+                    for how in arguments.how if seed < arguments.whole else ():
+                        run_whole(one, seed, folder, how)
                 except (FileNotFoundError, ImportError, AssertionError) as error:
                     print(f"{one.name}: skipped, {error!r}", flush=True)
                     continue

@@ -299,7 +299,7 @@ class TopKDual:
         order: np.ndarray,
         longest: int,
     ) -> tuple[int, float]:
-        """The same for sparse rows; `w` has a row for each feature."""
+        """Visit sparse rows so; `w` has a row for each feature."""
 
     def spread(self, offset: np.ndarray, count: int) -> None:
         """Take `count` classes of each row, from its offset on, as its nearest."""

@@ -58,7 +58,7 @@ def test_steps_stay_feasible_never_fall_and_the_model_follows(
         value = problem.own(A) - 0.5 * float((A.toarray() * problem.product(A)).sum())
         assert value >= before - 1e-9 * (1.0 + abs(before))
         before = value
-        assert scores.W == pytest.approx(scores.model(A), rel=1e-6, abs=1e-9 * C)
+        np.testing.assert_allclose(scores.W, scores.model(A), rtol=1e-6, atol=1e-9 * C)
         models = scores.scaled_models(dual, np.ones(1), lambda: problem.alpha(dual))
         norm = float((scores.W**2).sum())
         assert models[0].norm == pytest.approx(norm, abs=1e-12)

@@ -108,10 +108,9 @@ class SelectedScores(LinearScores):
         visits, first = 0, None
         for _ in range(_MOST_SWEEPS if self._surveyed else 1):
             order = rng.permutation(self.n_rows).astype(np.int64, copy=False)
-            if self._sparse:
-                done, gain = dual.sweep_near_csr(*self._parts(), self.W, self.bias, order, longest)
-            else:
-                done, gain = dual.sweep_near_dense(self.X, self.W.T, self.bias, order, longest)
+            run: Any = dual.sweep_near_csr if self._sparse else dual.sweep_near_dense
+            W = self.W if self._sparse else self.W.T
+            done, gain = run(*self._parts(), W, self.bias, order, longest)
             visits += done
             first = gain if first is None else first
             if stop() or gain <= _SHARE * first:

@@ -443,12 +443,9 @@ def test_names_what_it_cannot_write(tumours):
         to_onnx(unknown.fit(X, y))
     with pytest.raises(NotConvertible, match="PCA"):
         to_onnx(make_pipeline(PCA(2), TopPush(0.1)).fit(X, y))
-
-    def own(A, B):
-        return A @ B.T
-
+    own = TopPush(0.1, kernel=lambda A, B: A @ B.T)
     with pytest.raises(NotConvertible, match="kernel="):
-        to_onnx(fitted(TopPush(0.1, kernel=own), X[:50], y[:50]))
+        to_onnx(fitted(own, X[:50], y[:50]))
     made = TopPush(0.1).fit(X, y)
     made.classes_ = np.array([0.5, 1.5])
     with pytest.raises(NotConvertible, match="whole numbers or text"):

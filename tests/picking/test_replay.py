@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from shortlist.picking.terms.replay import Records, Replays, cells_of, replay
 from shortlist.picking.terms.selection import Limit, Rule, select

@@ -31,7 +31,7 @@ from benchmarks.kernel import fashion
 from benchmarks.summary import parser_of
 from shortlist import PatMat, TopPush, pick
 from shortlist.display._style import COLORS, finish, pyplot
-from shortlist.picking.models import FAMILIES, few_rows
+from shortlist.picking.race.models import FAMILIES, few_rows
 
 MODELS = {"TopPush(0.01)": TopPush(0.01), "PatMat(0.01)": PatMat(0.01)}
 COMPONENTS = (50, 100, 200, 400, 800)

@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from shortlist._words import BUCKETS, along, count_pieces
-from shortlist.picking.models import default_features
+from shortlist.picking.race.models import default_features
 
 onnxruntime = pytest.importorskip("onnxruntime")
 from onnx import TensorProto, helper  # noqa: E402
@@ -80,7 +80,9 @@ def test_what_is_missing(written):
 @pytest.mark.parametrize("count", [1, 7, 8, 9, 10_000])
 def test_batches(written, count):
     letters = np.array(list("aAbBcéÉßσςΣ中, .!_19"))
-    check(written, ["x" + "".join(RNG.choice(letters, RNG.integers(0, 40))) for _ in range(count)])
+    longest = 40 if count < 100 else 10
+    sizes = RNG.integers(0, longest, count)
+    check(written, ["x" + "".join(RNG.choice(letters, size)) for size in sizes])
 
 
 @pytest.mark.slow

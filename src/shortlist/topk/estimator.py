@@ -74,7 +74,8 @@ class TopKSVC(ClassifierMixin, BaseEstimator):
         ``intercept_[j]`` is :math:`\sum_i \alpha_{ij}`.
     solver : str, default="auto"
         ``"proximal_newton"``: linear models with few coefficients, fast at any C.
-        ``"block"``: exact block-coordinate ascent, for everything else.
+        ``"block"``: exact block-coordinate ascent, for everything else; where a linear model
+        has many classes, over a few of them for each row.
         ``"block_fw"``, ``"fw"``, ``"away"``, ``"pairwise"``: Frank-Wolfe methods, as
         references. ``"auto"`` takes the first of these that fits.
     tol : float, default=1e-4

@@ -18,6 +18,7 @@ from sklearn.ensemble import (
 )
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.frozen import FrozenEstimator
+from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, scale
@@ -35,7 +36,7 @@ from shortlist import (
 )
 from shortlist._scores import positive_scores
 from shortlist.datasets import load_credit
-from shortlist.picking.race import regressors
+from shortlist.picking.race import models, regressors
 from shortlist.picking.race.models import FAMILIES, Task, default_features
 from shortlist.stacking import SumStack
 
@@ -258,6 +259,21 @@ def test_every_family_of_pick(tumours, family):
     # scikit-learn scales float32 rows in float32: a row on a split may take its other side.
     for tolerance in (DOUBLE, SINGLE):
         check(made, X, tolerance=tolerance, wide=True)
+
+
+def test_components_of_a_long_history(tumours, monkeypatch):
+    X, y = tumours[0].copy(), tumours[1]
+    X[::7, 3] = np.nan
+    monkeypatch.setattr(models, "_COMPONENTS", 20)
+    task = Task(rate=0.1, n_rows=20_000, sparse=False, kind=None, effort="quick", seed=0)
+    _, estimator = next(iter(FAMILIES["PatMat rbf"][0](task)))
+    assert "nystroem" in estimator.named_steps
+    made = make_pipeline(default_features(X), estimator).fit(X[:200], y[:200])
+    for tolerance in (DOUBLE, SINGLE):
+        check(made, X, tolerance=tolerance, wide=True)
+    other = make_pipeline(Nystroem("poly", n_components=5), PatMat(0.1)).fit(X[:50, 4:], y[:50])
+    with pytest.raises(NotConvertible, match=r"Nystroem\(kernel='poly'\).*kernel='rbf'"):
+        to_onnx(other)
 
 
 @SLOW

@@ -5,8 +5,8 @@
     python -m benchmarks.topk --classes  growth in classes only, five minutes
 
 One thread but where it says two. Times are CPU seconds of this process, so that other
-programs on the machine do not count; ``fw`` gives up after a limit in CPU seconds that is counted in full.
-LIBLINEAR takes part where ``liblinear-official`` is installed: our time is then the time
+programs on the machine do not count; ``fw`` gives up after a limit in CPU seconds that is
+counted in full. LIBLINEAR takes part where ``liblinear-official`` is installed: our time is then the time
 to an objective no higher than its own.
 """
 

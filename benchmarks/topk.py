@@ -6,9 +6,8 @@
 
 One thread but where it says two. Times are CPU seconds of this process, so that other
 programs on the machine do not count; ``fw`` gives up after a limit in CPU seconds that is
-counted in full.
-LIBLINEAR takes part where ``liblinear-official`` is installed: our time is then the time
-to an objective no higher than its own.
+counted in full. LIBLINEAR takes part where ``liblinear-official`` is installed: our time is
+then the time to an objective no higher than its own.
 """
 
 from __future__ import annotations

@@ -34,8 +34,11 @@ for each in "$python" "$@"; do
     "$work/clean/bin/python" -I "$root/tests/wheel/check.py")
   if [ "$each" = "$python" ]; then # what the command without its extra has promised
     "$work/clean/bin/pip" install -q --only-binary :all: "$wheel[app]"
-    (cd "$work" && env -i HOME="$work" PATH="$work/clean/bin" "$work/clean/bin/shortlist" demo)
-    [ "$(wc -l < "$work/shortlist.csv")" -eq 31 ] && [ -s "$work/report.html" ]
+    # joblib counts cores with a program that is not on this path either.
+    (cd "$work" && env -i HOME="$work" PATH="$work/clean/bin" LOKY_MAX_CPU_COUNT=2 \
+      "$work/clean/bin/shortlist" demo)
+    [ "$(wc -l < "$work/shortlist.csv")" -eq 31 ]
+    [ -s "$work/report.html" ]
   fi
   rm -rf "$work/clean"
 done

@@ -137,8 +137,12 @@ def errors(s: Saved, probability: np.ndarray) -> tuple[float, float, float]:
     return abs(p.mean() - hit.mean()), float(by_part), float(loss)
 
 
-def summarise() -> None:
-    saved = {path.stem: dict(np.load(path)) for path in sorted(FOLDER.glob("*.npz"))}
+def summarise(first: int) -> None:
+    saved = {
+        path.stem: dict(np.load(path))
+        for path in sorted(FOLDER.glob("*.npz"))
+        if int(path.stem.rsplit("-", 1)[1]) >= first
+    }
     sets = sorted({name.rsplit("-", 1)[0] for name in saved})
     table = {
         way: np.array(
@@ -173,6 +177,7 @@ def _of(name: str, each: str) -> bool:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--splits", type=int, default=6)
+    parser.add_argument("--first", type=int, default=0, help="splits from this number on")
     parser.add_argument("--sets", nargs="*", help="names of sets; all without it")
     options = parser.parse_args()
     FOLDER.mkdir(parents=True, exist_ok=True)
@@ -184,14 +189,14 @@ def main() -> None:
             X, y = each.load()
         except (ImportError, FileNotFoundError, AssertionError, KeyError):
             continue
-        for seed in range(options.splits):
+        for seed in range(options.first, options.first + options.splits):
             path = FOLDER / f"{each.name.replace(' ', '_')}-{seed}.npz"
             if path.exists():
                 continue
             with threadpool_limits(1):
                 np.savez(path, **run(X, y, seed))
             print(path.stem, flush=True)
-    summarise()
+    summarise(options.first)
 
 
 if __name__ == "__main__":

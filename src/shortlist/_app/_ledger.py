@@ -12,7 +12,7 @@ from typing import Any
 
 from .._written import fixed
 from ..picking.comparison import counted
-from ..picking.ledger import LEVEL, Decay, Line, judge
+from ..picking.ledger import LEVEL, NEEDED, Decay, Line, judge
 from ..picking.promise import Promise
 from ._tables import TableError
 
@@ -192,8 +192,7 @@ class Ledger:
             )
         else:
             said += " No sign of decay."
-        rate = round(1.0 / LEVEL)
         return (
-            f"{said} (Evidence {decay.evidence[-1]:.2g}, decay at {rate}; a ledger without decay "
-            f"reaches it in at most one of {rate} cases, however long it grows.)"
+            f"{said} (Evidence {decay.evidence[-1]:.2g}, decay at {NEEDED:.0f}; a ledger without "
+            f"decay reaches it in at most one of {1.0 / LEVEL:.0f} cases, however long it grows.)"
         ), decay

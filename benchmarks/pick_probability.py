@@ -28,8 +28,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import expit, logit
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
@@ -38,7 +36,7 @@ from benchmarks.pick_forecast import HISTORY, LIST, contestants
 from benchmarks.pick_sets import SETS
 from shortlist import pick
 from shortlist.picking import Shortlist
-from shortlist.picking.probability import calibrate
+from shortlist.picking.probability import calibrate, shifted_to
 
 FOLDER = Path("build/pick_probability")
 RATE, PARTS = 0.05, 5
@@ -100,13 +98,6 @@ def slope(s: Saved) -> np.ndarray:
     whole = np.append(0.0, np.cumsum(steps * np.diff(budgets)))
     at = lambda r: np.interp(r, budgets, whole)  # noqa: E731
     return np.clip(at(rank + 1) - at(rank), 0.0, 1.0)
-
-
-def shifted_to(probability: np.ndarray, chosen: np.ndarray, total: float) -> np.ndarray:
-    """Shift all log odds so that the chosen rows sum to a total."""
-    z = logit(np.clip(probability, 1e-9, 1 - 1e-9))
-    wanted = float(np.clip(total, 1e-6, len(chosen) - 1e-6))
-    return expit(z + brentq(lambda c: float(expit(z[chosen] + c).sum()) - wanted, -60, 60))
 
 
 def folds(s: Saved) -> np.ndarray:

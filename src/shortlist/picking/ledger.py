@@ -29,9 +29,6 @@ from scipy.special import logsumexp
 from .promise import Promise
 
 LEVEL = 0.05
-# Evidence for decay. The promise is an estimate, too: at one in `LEVEL`, which would do if it were
-# exact, 5.5 % of simulated years without decay raised an alarm.
-NEEDED = 1.0 / 0.03
 _FALLS = (0.85, 0.7, 0.5, 0.25)
 _HAZARD = 1.0 / 26.0
 
@@ -64,7 +61,7 @@ class Decay:
     evidence : tuple of float
         The likelihood ratio after every list.
     noticed : int or None
-        The list, from 1 on, at which it reached `NEEDED`; None if it never did.
+        The list, from 1 on, at which it reached one in `LEVEL`; None if it never did.
     """
 
     evidence: tuple[float, ...]
@@ -95,7 +92,7 @@ def judge(lines: Sequence[Line]) -> Decay:
     ]
     models = [line.model for line in lines]
     evidence = [_evidence(plain[:t], fallen[:t], models[:t]) for t in range(1, len(lines) + 1)]
-    reached = [t for t, value in enumerate(evidence, 1) if value >= NEEDED]
+    reached = [t for t, value in enumerate(evidence, 1) if value >= 1.0 / LEVEL]
     return Decay(tuple(evidence), reached[0] if reached else None)
 
 

@@ -133,7 +133,9 @@ def write(folder: Path, rows: int, candidates: int, seed: int) -> np.ndarray:
 
 
 # The race that short histories get, on a long one.
-_WHOLE = "from shortlist.picking import models; models.LONG = dict.fromkeys(models.LONG, 10**9); "
+_WHOLE = (
+    "from shortlist.picking.race import models; models.LONG = dict.fromkeys(models.LONG, 10**9); "
+)
 
 
 def timed(folder: Path, effort: str, k: int, whole: bool) -> tuple[dict[str, Any], float]:

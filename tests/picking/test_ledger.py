@@ -6,8 +6,8 @@ from scipy.stats import binom
 
 from picking.made import quick, rows
 from shortlist import pick
-from shortlist.picking.ledger import LEVEL, Line, judge
-from shortlist.picking.promise import Promise, Promises, _ends, promises_of
+from shortlist.picking.forecast.ledger import LEVEL, Line, judge
+from shortlist.picking.forecast.promise import Promise, Promises, _ends, promises_of
 
 KEPT = Promise(30, 22.0, 17.0, 27.0, 0.9, 2.4)
 
@@ -117,5 +117,5 @@ def test_a_promise_of_any_spread_is_read_back(spread, value):
     again = Promise(30, value, low, high, 0.9, made.luck)
     assert again.spread == pytest.approx(spread, rel=0.15)
     least, most = again.whole
-    assert again.holds(least) and again.holds(most)
-    assert not again.holds(least - 1) and not again.holds(most + 1)
+    inside = [again.holds(hits) for hits in (least - 1, least, most, most + 1)]
+    assert inside == [False, True, True, False]

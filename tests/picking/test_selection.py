@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from drawing import draws
-from shortlist.picking.selection import InfeasibleError, Limit, Rule, select
+from shortlist.picking.terms.selection import InfeasibleError, Limit, Rule, select
 
 
 def keeps(rows, rule):

@@ -53,6 +53,7 @@ def year(seed: int, k: int, parts: tuple[float, ...]) -> dict[float, int | None]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--years", type=int, default=400)
+    parser.add_argument("--first", type=int, default=0, help="seed of the first year")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     parts = (1.0, 0.85, 0.7, 0.5)
@@ -60,7 +61,8 @@ def main() -> None:
     print("|---|---|---|---|---|---|")
     for k in (20, 60):
         with threadpool_limits(1):
-            years = [year(seed, k, parts) for seed in range(options.years)]
+            seeds = range(options.first, options.first + options.years)
+            years = [year(seed, k, parts) for seed in seeds]
         for part in parts:
             when = [each[part] for each in years]
             seen = [week for week in when if week is not None]

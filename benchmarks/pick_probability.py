@@ -28,8 +28,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import expit, logit
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
@@ -38,7 +36,7 @@ from benchmarks.pick_forecast import HISTORY, LIST, contestants
 from benchmarks.pick_sets import SETS
 from shortlist import pick
 from shortlist.picking import Shortlist
-from shortlist.picking.forecast.probability import calibrate
+from shortlist.picking.forecast.probability import calibrate, shifted_to
 
 FOLDER = Path("build/pick_probability")
 RATE, PARTS = 0.05, 5
@@ -102,13 +100,6 @@ def slope(s: Saved) -> np.ndarray:
     return np.clip(at(rank + 1) - at(rank), 0.0, 1.0)
 
 
-def shifted_to(probability: np.ndarray, chosen: np.ndarray, total: float) -> np.ndarray:
-    """Shift all log odds so that the chosen rows sum to a total."""
-    z = logit(np.clip(probability, 1e-9, 1 - 1e-9))
-    wanted = float(np.clip(total, 1e-6, len(chosen) - 1e-6))
-    return expit(z + brentq(lambda c: float(expit(z[chosen] + c).sum()) - wanted, -60, 60))
-
-
 def folds(s: Saved) -> np.ndarray:
     return shifted_to(beta(s), s["selected"], float(s["by_folds"]))
 
@@ -137,8 +128,12 @@ def errors(s: Saved, probability: np.ndarray) -> tuple[float, float, float]:
     return abs(p.mean() - hit.mean()), float(by_part), float(loss)
 
 
-def summarise() -> None:
-    saved = {path.stem: dict(np.load(path)) for path in sorted(FOLDER.glob("*.npz"))}
+def summarise(first: int) -> None:
+    saved = {
+        path.stem: dict(np.load(path))
+        for path in sorted(FOLDER.glob("*.npz"))
+        if int(path.stem.rsplit("-", 1)[1]) >= first
+    }
     sets = sorted({name.rsplit("-", 1)[0] for name in saved})
     table = {
         way: np.array(
@@ -173,6 +168,7 @@ def _of(name: str, each: str) -> bool:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--splits", type=int, default=6)
+    parser.add_argument("--first", type=int, default=0, help="splits from this number on")
     parser.add_argument("--sets", nargs="*", help="names of sets; all without it")
     options = parser.parse_args()
     FOLDER.mkdir(parents=True, exist_ok=True)
@@ -184,14 +180,14 @@ def main() -> None:
             X, y = each.load()
         except (ImportError, FileNotFoundError, AssertionError, KeyError):
             continue
-        for seed in range(options.splits):
+        for seed in range(options.first, options.first + options.splits):
             path = FOLDER / f"{each.name.replace(' ', '_')}-{seed}.npz"
             if path.exists():
                 continue
             with threadpool_limits(1):
                 np.savez(path, **run(X, y, seed))
             print(path.stem, flush=True)
-    summarise()
+    summarise(options.first)
 
 
 if __name__ == "__main__":

@@ -22,9 +22,9 @@ HEIGHT, PHONE, DESKTOP = 1400, 390, 900
 
 
 def digest() -> str:
-    """Return what names the templates, the style, the script and this file."""
+    """Return what names all of the report, and this file."""
     made = hashlib.sha256()
-    files = [*SOURCES.glob("*.css"), *SOURCES.glob("*.js"), *SOURCES.glob("templates/*")]
+    files = [file for file in SOURCES.rglob("*") if file.suffix in (".css", ".html", ".js", ".py")]
     for file in (*sorted(files), Path(__file__)):
         made.update(file.name.encode() + file.read_bytes().replace(b"\r\n", b"\n"))
     return made.hexdigest()

@@ -90,5 +90,9 @@ def test_the_rule_itself():
     assert positive_index(np.array(["YES", "no"]), None) == 0
     with pytest.raises(ValueError, match="pos_label='b' or pos_label='a'"):
         positive_index(np.array(["a", "b"]), None, refuse=True)
+    # Initials may stand for anything: f for fraud as well as for false.
+    for initials in (["f", "t"], ["n", "y"]):
+        with pytest.raises(ValueError, match="pos_label="):
+            positive_index(np.array(initials), None, refuse=True)
     with pytest.raises(ValueError, match="pos_label=2 or pos_label=1"):
         positive_index(np.array([1, 2]), None, refuse=True)

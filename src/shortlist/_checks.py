@@ -19,7 +19,7 @@ _PACKAGE = __name__.partition(".")[0]
 # 0.07 * 100 is 7.000000000000001: products this close to a whole number are that number.
 ROUNDING = 1e-12
 # Pairs whose positive label, the second, goes without saying.
-_PAIRS = (("0", "1"), ("-1", "1"), ("no", "yes"), ("n", "y"), ("false", "true"), ("f", "t"))
+_PAIRS = (("0", "1"), ("-1", "1"), ("no", "yes"), ("false", "true"))
 
 
 def check_number(

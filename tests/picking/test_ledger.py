@@ -7,7 +7,7 @@ from scipy.stats import binom
 from picking.made import quick, rows
 from shortlist import pick
 from shortlist.picking.forecast.ledger import LEVEL, Line, judge
-from shortlist.picking.forecast.promise import Promise, Promises, promises_of
+from shortlist.picking.forecast.promise import Promise, Promises, _ends, promises_of
 
 KEPT = Promise(30, 22.0, 17.0, 27.0, 0.9, 2.4)
 
@@ -97,3 +97,25 @@ def test_a_bad_model_is_not_held_against_the_next_one():
     shared = judge([*bad, *(Line(KEPT, 16, "old") for _ in range(3))])
     fresh = judge([*bad, *(Line(KEPT, 22, "new") for _ in range(3))])
     assert fresh.evidence[-1] < shared.evidence[-1]
+
+
+def test_a_promise_knows_no_precision_better_than_its_history():
+    # 40 places near the top: an interval in whole hits alone would leave nothing open.
+    X, y = rows(800, 3, strength=3.0)
+    found = pick(X, y, rows(400, 4, strength=3.0)[0], 20, models=quick())
+    promise = promises_of(found).at(20)
+    assert promise.centre > 0.7
+    open_ = np.sqrt(promise.centre * (1 - promise.centre) / 41)
+    assert promise.spread > 0.8 * open_
+
+
+@pytest.mark.parametrize("spread", [0.01, 0.05, 0.1])
+@pytest.mark.parametrize("value", [6.0, 22.0, 27.0])
+def test_a_promise_of_any_spread_is_read_back(spread, value):
+    made = Promise(30, value, 0.0, 30.0, 0.9, float(np.sqrt(value * (1 - value / 30))))
+    low, high = _ends(made, made.centre, spread)
+    again = Promise(30, value, low, high, 0.9, made.luck)
+    assert again.spread == pytest.approx(spread, rel=0.15)
+    least, most = again.whole
+    inside = [again.holds(hits) for hits in (least - 1, least, most, most + 1)]
+    assert inside == [False, True, True, False]

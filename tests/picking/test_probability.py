@@ -29,6 +29,29 @@ def test_the_list_sums_to_the_forecast(found, k):
     )
 
 
+PEOPLE = (np.arange(400) // 2, np.arange(200) // 2)
+TERMS = {
+    "base rate": {"base_rate": 0.05},
+    "entities": {"one_per": PEOPLE},
+    "limits": {"limits": [(tuple(who % 2 for who in PEOPLE), {1: (0, 12)})]},
+    "exclusion": {"exclude": np.arange(30)},
+}
+
+
+@pytest.mark.parametrize("terms", TERMS.values(), ids=TERMS)
+def test_the_list_sums_to_the_forecast_under_terms(terms):
+    X, y = rows(400, 0)
+    new, _ = rows(200, 1)
+    found = pick(X, y, new, 30, models=quick(), **terms)
+    for here in (found, found.at(20)):
+        chosen = here.probability[here.selected]
+        assert here.adds_up
+        assert chosen.sum() == pytest.approx(here.expected_hits.value, abs=1e-5)
+        assert (here.to_frame()["probability"] == chosen).all()
+        order = np.argsort(here.plan.probability, kind="stable")
+        assert (np.diff(here.probability[order]) >= 0).all()
+
+
 def test_a_higher_score_is_never_less_likely(found):
     order = np.argsort(found.scores)
     assert (np.diff(found.probability[order]) >= 0).all()

@@ -8,6 +8,8 @@ from typing import Any
 _MISSING = frozenset(
     {"", "na", "n/a", "#n/a", "n.a.", "nan", "-nan", "nat", "null", "(null)", "nil", "<na>", "\\n"}
     | {"?", ".", "...", "-", "--"}
+    # SAS and Stata tell several kinds of missing apart.
+    | {f".{letter}" for letter in "_abcdefghijklmnopqrstuvwxyz"}
     | {"#null!", "#div/0!", "#value!", "#ref!", "#num!", "#name?"}
 )
 

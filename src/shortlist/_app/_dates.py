@@ -17,6 +17,10 @@ DAY_FIRST, MONTH_FIRST = "day first", "month first"
 _EPOCH = date(1970, 1, 1).toordinal()
 # Cells that are looked at to find the layout.
 _LOOK = 2_000
+# Cells that tell whether all are dates of some kind.
+_FEW = 200
+# A space of spreadsheets; year, month and day in Chinese and Japanese.
+_SAME = str.maketrans({"\u00a0": " ", "年": "-", "月": "-", "日": None})
 
 _TIME = (
     r"(?:(?:T|:|,? +)(?P<H>\d{1,2})[:.h](?P<M>\d{2})(?:[:.](?P<S>\d{2})(?:[.,]\d+)?)?"
@@ -93,7 +97,7 @@ def read_date(value: Any, layout: str) -> int | None:
         return _counted(value, _SINCE_1970[layout])
     if not isinstance(value, str):
         return _of_type(value)
-    found = _PATTERNS[layout].fullmatch(value.replace("\u00a0", " ").strip())
+    found = _PATTERNS[layout].fullmatch(value.translate(_SAME).strip())
     if found is None:
         return None
     parts = found.groupdict()
@@ -202,6 +206,20 @@ def _of_type(value: Any) -> int | None:
     if value.tzinfo is None:
         value = value.replace(tzinfo=UTC)
     return int(value.timestamp())
+
+
+def in_several_layouts(cells: Sequence[Any]) -> bool:
+    """Whether cells are dates, but not all in one layout.
+
+    Examples
+    --------
+    >>> from shortlist._app._dates import in_several_layouts
+    >>> in_several_layouts(["2020-01-31", "31.01.2020"]), in_several_layouts(["x", "31.01.2020"])
+    (True, False)
+    """
+    some = cells[:: max(1, len(cells) // _FEW)]
+    fits = [any(read_date(cell, layout) is not None for layout in _LAYOUTS) for cell in some]
+    return sum(fits) >= 0.95 * len(some)
 
 
 def look_at_dates(

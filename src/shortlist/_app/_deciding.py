@@ -25,12 +25,21 @@ from ._columns import (
     native_floats,
     read_all,
 )
-from ._dates import DAY_FIRST, MONTH_FIRST, find_date_sentinel, look_at_dates, since_1970
+from ._dates import (
+    DAY_FIRST,
+    MONTH_FIRST,
+    find_date_sentinel,
+    in_several_layouts,
+    look_at_dates,
+    since_1970,
+)
 from ._numbers import (
     CLOCK,
     COMMA,
     POINT,
+    SCALES,
     NumberColumn,
+    count_units,
     currency,
     find_sentinel,
     look_at_measures,
@@ -246,11 +255,20 @@ class _Look:
             return [f"codes, because of {why}; --type {_shell(self.name)}=number if not"]
         if numbers.readable >= _READABLE:
             return []
-        if numbers.readable >= _ALMOST:
-            return [
-                f"{percent(numbers.readable)} are numbers, {percent(_READABLE)} would be read "
-                f"so; --type {_shell(self.name)}=number takes the others for missing"
-            ]
+        dated = self.dates.readable if self.dates else 0.0
+        for kind, share in ((NUMBER, numbers.readable), (DATE, dated)):
+            if share >= _ALMOST:
+                layout = f" ({self.dates.layout})" if self.dates and kind == DATE else ""
+                return [
+                    f"{percent(share)} are {kind}s{layout}, {percent(_READABLE)} would be read "
+                    f"so; --type {_shell(self.name)}={kind} takes the others for missing"
+                ]
+        if dated and in_several_layouts(self.values):
+            return ["dates in several layouts: write them alike to have them read so"]
+        units = count_units(self.values, self.counts)
+        if len(units) > 1 and units.total() >= _READABLE * sum(self.counts):
+            shown = ", ".join(unit for unit, _ in units.most_common(4))
+            return [f"numbers with several units ({shown}): bring them to one to have them read so"]
         return []
 
     def _as_number(self, reading: str | None, prefer: str | None, asked: bool) -> Column:
@@ -271,6 +289,12 @@ class _Look:
                     f"{_shown(read_number(self._unclear(), reading + found.unit))}"
                     f" ({why}); --type {_shell(self.name)}={other} if not"
                 )
+        if found.bare:
+            notes.append(
+                f"1 cell has no {found.unit} and counts as if it had"
+                if found.bare == 1
+                else f"{found.bare:,} cells have no {found.unit} and count as if they had"
+            )
         words = ["number"]
         if found.evidence or not found.certain or asked:
             words.append("decimal point" if reading == POINT else "decimal comma")
@@ -286,6 +310,9 @@ class _Look:
                 f"{percent(found.percent)} of the cells have a % sign and are divided by 100, "
                 "the others are not"
             )
+        if found.scales:
+            means = {3: "a thousand", 6: "a million", 9: "a billion"}
+            words.append(", ".join(f"{mark} is {means[SCALES[mark]]}" for mark in found.scales))
         if found.brackets:
             words.append("brackets mean minus")
         reading += found.unit

@@ -119,7 +119,8 @@ def _names_rows(cells: pd.Series, typed: np.ndarray, column: Column) -> bool:
     if column.missing or column.distinct < _DIFFER * column.rows:
         return False
     if column.kind == TEXT:
-        return _tokens(cells)
+        # R puts the names of rows into a first column without one.
+        return column.name in ("column 1", "Unnamed: 0", "...1") or _tokens(cells)
     moments = any("since 1970" in note for note in column.notes)
     if column.kind != NUMBER or moments or not _whole(cells):
         return False

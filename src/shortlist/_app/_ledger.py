@@ -54,14 +54,15 @@ class Kept:
     @property
     def inside(self) -> bool:
         """Whether the interval holds the hits."""
-        return self.promise.low <= self.found <= self.promise.high
+        return self.promise.holds(self.found)
 
     def __str__(self) -> str:
         p, chance = self.promise, self.p_value
+        low, high = p.whole
         where = "inside" if self.inside else "outside"
         shown = "p < 0.001" if chance < 0.001 else f"p = {chance:.2g}"
         return (
-            f"promised {counted(p.value)} ({fixed(p.low, 0)} to {fixed(p.high, 0)}), found "
+            f"promised {counted(p.value)} ({low:,} to {high:,}), found "
             f"{_found(self.found)}: {where}, {shown}"
         )
 
@@ -178,7 +179,7 @@ class Ledger:
             sum(line.promise.value for line in self.lines),
             sum(line.found for line in self.lines),
         )
-        inside = sum(line.promise.low <= line.found <= line.promise.high for line in self.lines)
+        inside = sum(line.promise.holds(line.found) for line in self.lines)
         said = (
             f"{n:,} lists so far: promised {counted(promised)}, found {_found(found)}; "
             f"{inside:,} of {n:,} inside their intervals."

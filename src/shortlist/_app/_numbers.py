@@ -4,8 +4,9 @@ Two conventions: a point or a comma before the decimals. With a point, thousands
 a comma, a space or an apostrophe (``1,234.50``, ``1 234.50``, ``1'234.50``); with a comma, by
 a point, a space or an apostrophe (``1.234,50``). Currency signs and codes are read over, a
 percentage is divided by 100, brackets and a sign behind mean minus. Which convention a column
-follows is decided once, from all values of the history that allow only one of them. A unit
-that all cells share is read over, too, and times of day become seconds.
+follows is decided once, from all values of the history that allow only one of them. ``1.2K``
+is 1,200 and ``3M`` three million. A unit that all cells share is read over, and times of day
+become seconds.
 """
 
 from __future__ import annotations
@@ -29,6 +30,9 @@ _LOOK, _HOPELESS = 1_000, 0.4
 # Spaces that Excel and word processors put between thousands, and signs that look alike.
 _SAME = {ord(c): " " for c in "\u00a0\u202f\u2009\u2007\u2008\u200a\t"}
 _SAME |= {ord("\u2212"): "-", ord("\u2013"): "-", ord("\u2019"): "'", ord("`"): "'"}
+# Digits and signs as wide as Chinese ones.
+_SAME |= {wide: chr(wide - 0xFEE0) for wide in range(ord("\uff01"), ord("\uff5f"))}
+_SAME |= {ord("\uffe5"): "¥", ord("\uffe1"): "£"}
 _CODES = (
     "EUR|USD|GBP|CHF|JPY|CNY|RMB|INR|RUB|SEK|NOK|DKK|PLN|CZK|HUF|CAD|AUD|NZD|BRL|MXN|ZAR|TRY|"
     "SGD|HKD|KRW|ILS|RON|BGN|THB|US\\$|C\\$|A\\$|R\\$|Fr\\.|kr\\.?|zł|Kč|Rs\\.?"
@@ -39,12 +43,16 @@ _SIGNS = "".join(
     if unicodedata.category(chr(c)) == "Sc" and chr(c).isprintable()
 )
 _MONEY = rf"(?:{_CODES}|[{re.escape(_SIGNS)}])"
+# Powers of ten behind a number. Single letters stand close to it: 300 K is a temperature.
+SCALES = {"k": 3, "K": 3, "M": 6, "B": 9, "mn": 6, "bn": 9, "Mio": 6, "Mrd": 9}
 _AROUND = re.compile(
-    rf"(?P<open>\()? ?(?P<sign>[+-])? ?(?P<before>{_MONEY})? ?(?P<sign2>[+-])? ?"
-    rf"(?P<body>[0-9.,][0-9., ']*(?:[eE][+-]?\d+)?) ?"
+    rf"(?P<open>\()? ?(?P<sign>[+-])? ?(?P<before>{_MONEY})? ?(?P<sign2>[+-])? ?(?P<inner>\()? ?"
+    rf"(?P<body>[0-9.,][0-9., ']*(?:[eE][+-]?\d+)?)(?:(?P<scale>{'|'.join(SCALES)})\.?)? ?"
     rf"(?P<after>%|‰|{_MONEY})? ?(?P<behind>-)? ?(?P<close>\))?",
     re.IGNORECASE,
 )
+# Nothing, as bookkeepers write it: "$ -".
+_NOUGHT = re.compile(rf"{_MONEY} ?-+", re.IGNORECASE)
 _INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
 _DASHED = re.compile(r"[.,]-+$")
 _BARE = re.compile(r"[+-]?[0-9.,]*")
@@ -54,8 +62,9 @@ _UNIT = re.compile(
     r"[+-]?[0-9][0-9., ']*(?P<unit>(?:[^\W\d_]{1,5}[²³]?(?:/[^\W\d_]{1,5})?|°[CF]?))"
 )
 _TIME = re.compile(
-    r"(?P<sign>-)?(?P<hour>\d{1,3})[:h](?P<minute>[0-5]\d)(?::(?P<second>[0-5]\d(?:[.,]\d+)?))?"
-    r"(?: ?(?P<half>[ap])\.?m\.?)?",
+    # Durations of pandas begin with days.
+    r"(?:(?P<days>-?\d+) days?,? \+?)?(?P<sign>-)?(?P<hour>\d{1,3})[:h](?P<minute>[0-5]\d)"
+    r"(?::(?P<second>[0-5]\d(?:[.,]\d+)?))?(?: ?(?P<half>[ap])\.?m\.?)?",
     re.IGNORECASE,
 )
 
@@ -98,8 +107,12 @@ class NumberColumn:
         Whether a number in brackets was met.
     percent : float
         Share of cells with a percent sign.
+    scales : tuple of str
+        Powers of ten that were met, such as "K".
     unit : str
         What stands behind the numbers in nearly all cells, such as "km".
+    bare : int
+        Cells without the unit.
     """
 
     decimal: str
@@ -111,7 +124,9 @@ class NumberColumn:
     long: bool
     brackets: bool
     percent: float
+    scales: tuple[str, ...] = ()
     unit: str = ""
+    bare: int = 0
 
 
 def read_number(value: Any, reading: str) -> float | None:
@@ -131,6 +146,8 @@ def read_number(value: Any, reading: str) -> float | None:
     [1234.5, 0.16, -12.0, 0.5, None]
     >>> read_number("1.234,50", ","), read_number("3.5 km", ".km"), read_number("01:30", ":")
     (1234.5, 3.5, 5400.0)
+    >>> read_number("$1.2K", "."), read_number("3 Mio. €", ",")
+    (1200.0, 3000000.0)
     """
     if reading == CLOCK:
         return _read_clock(value)
@@ -147,16 +164,23 @@ def read_number(value: Any, reading: str) -> float | None:
             number = math.nan
         if math.isfinite(number) and "_" not in value:
             return number
-    parts = _AROUND.fullmatch(_plain(value))
+    plain = _plain(value)
+    parts = _AROUND.fullmatch(plain)
     if parts is None:
+        if _NOUGHT.fullmatch(plain):
+            return 0.0
         return math.nan if _INFINITE.fullmatch(value.strip()) else None
+    scale = parts["scale"]
+    if scale and (scale not in SCALES or (len(scale) == 1 and parts["body"].endswith(" "))):
+        return None
     body = _BODIES[decimal].fullmatch(parts["body"].strip())
-    if body is None or (parts["open"] is None) != (parts["close"] is None):
+    opened = [bracket for bracket in (parts["open"], parts["inner"]) if bracket]
+    if body is None or len(opened) != (parts["close"] is not None):
         return None
     if parts["before"] and parts["after"] and parts["after"] not in "%‰":
         return None
     signs = [sign for sign in (parts["sign"], parts["sign2"], parts["behind"]) if sign]
-    if len(signs) > 1 or (signs and parts["open"]):
+    if len(signs) > 1 or (signs and opened):
         return None
     mark = body["mark"] or body["mark2"]
     if mark and body["power"]:
@@ -165,10 +189,11 @@ def read_number(value: Any, reading: str) -> float | None:
     whole = body["whole"].replace(mark, "") if mark else body["whole"]
     # A percentage moves the point, so that 32.9 % is 0.329 to the last digit.
     power = int((body["power"] or "e0")[1:]) - {"%": 2, "‰": 3}.get(parts["after"], 0)
+    power += SCALES.get(scale, 0)
     number = float(f"{whole or '0'}.{body['part'] or '0'}e{power}")
     if not math.isfinite(number):
         return math.nan
-    return -number if "-" in signs or parts["open"] else number
+    return -number if "-" in signs or opened else number
 
 
 def _read_clock(value: Any) -> float | None:
@@ -184,7 +209,8 @@ def _read_clock(value: Any) -> float | None:
             return None
         hour = hour % 12 + 12 * (found["half"] in "pP")
     second = float((found["second"] or "0").replace(",", "."))
-    return (hour * 3600.0 + int(found["minute"]) * 60 + second) * (-1 if found["sign"] else 1)
+    day = (hour * 3600.0 + int(found["minute"]) * 60 + second) * (-1 if found["sign"] else 1)
+    return int(found["days"] or 0) * 86400.0 + day
 
 
 def share_of_clocks(cells: Sequence[Any], counts: Sequence[int]) -> float:
@@ -247,6 +273,9 @@ def look_at_numbers(
         For a column whose values allow both, such as "1,234" alone: the convention of the
         other columns of the file. None: the point.
     """
+    if cells and all(_is_address(cell) for cell in cells[:_LOOK]):
+        # Points between the numbers of a machine's address mark no thousands.
+        return NumberColumn(POINT, 0.0, True, 0, (), 0.0, False, False, 0.0)
     step = max(1, len(cells) // _LOOK)
     if step > 1:
         # Words are no numbers: a sample says so, and saves the rest of them the look.
@@ -258,6 +287,7 @@ def look_at_numbers(
     either = total = codes = 0
     long = False
     marks: dict[str, int] = {}
+    scales: set[str] = set()
     brackets = False
     for cell, count in zip(cells, counts, strict=True):
         total += count
@@ -280,7 +310,8 @@ def look_at_numbers(
                 codes, long = codes + count, long or len(digits) >= _LONG
             found = None if _BARE.fullmatch(cell) else _AROUND.fullmatch(_plain(cell))
             if found is not None:
-                brackets |= found["open"] is not None
+                brackets |= found["close"] is not None
+                scales |= {found["scale"]} & SCALES.keys()
                 for mark in (found["before"], found["after"]):
                     if mark:
                         marks[mark] = marks.get(mark, 0) + count
@@ -298,7 +329,14 @@ def look_at_numbers(
         long,
         brackets,
         (marks.get("%", 0) + marks.get("‰", 0)) / max(total, 1),
+        tuple(sorted(scales, key=lambda scale: (SCALES[scale], scale))),
     )
+
+
+def _is_address(cell: Any) -> bool:
+    """Whether a cell is an address such as 192.168.100.200."""
+    parts = cell.strip().split(".") if isinstance(cell, str) else []
+    return len(parts) == 4 and all(part.isdecimal() and int(part) < 256 for part in parts)
 
 
 def look_at_measures(
@@ -320,18 +358,28 @@ def look_at_measures(
     'km'
     >>> look_at_measures(["3 km", "12 m"], [1, 1], 0.95)
     """
+    units = count_units(cells, counts)
+    unit, met = units.most_common(1)[0] if units else ("", 0)
+    if not met or met < enough * sum(counts):
+        return None
+    bare = [cell.strip().removesuffix(unit) if isinstance(cell, str) else cell for cell in cells]
+    found = look_at_numbers(bare, counts)
+    without = sum(
+        count
+        for cell, text, count in zip(cells, bare, counts, strict=True)
+        if str(cell).strip() == text and read_number(cell, found.decimal) is not None
+    )
+    return replace(found, unit=unit, bare=without)
+
+
+def count_units(cells: Sequence[Any], counts: Sequence[int]) -> Counter[str]:
+    """Return what stands behind numbers, and in how many cells."""
     units: Counter[str] = Counter()
     for cell, count in zip(cells, counts, strict=True):
         found = _UNIT.fullmatch(_plain(cell)) if isinstance(cell, str) else None
         if found is not None:
             units[found["unit"]] += count
-    if not units:
-        return None
-    unit, met = units.most_common(1)[0]
-    if met < enough * sum(counts):
-        return None
-    bare = [cell.strip().removesuffix(unit) if isinstance(cell, str) else cell for cell in cells]
-    return replace(look_at_numbers(bare, counts), unit=unit)
+    return units
 
 
 # What files write where a number is not known, when it is far from the others.

@@ -101,8 +101,9 @@ def write_outputs(job: Job, table: Table, outputs: Outputs, request: Request) ->
 
         own = [name for name in shown[0].columns if name in OWN or name.startswith("reason_")]
         rows = pd.concat(shown, ignore_index=True).drop(columns=own)
+        new = "new " if job.known.any() else ""
         heading = request.title or (
-            f"{result.k:,} of the {result.n_candidates:,} rows of {table.name}"
+            f"{result.k:,} of the {result.n_candidates:,} {new}rows of {table.name}"
         )
         write_report(
             result,

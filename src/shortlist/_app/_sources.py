@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 BLOCK_BYTES = 4 << 20
 BLOCK_ROWS = 20_000
 _DELIMITERS = ",;\t|"
+# A pandas index without a name, as Parquet and Feather files carry it.
+INDEX = re.compile(r"__index_level_\d+__")
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     # Before that of UTF-16, which it begins with.
@@ -255,8 +257,15 @@ class ArrowSource:
 
     def names(self) -> list[str]:
         """Names of the columns, an index of pandas among them."""
+        import pyarrow as pa
+
         file = self._file()
-        return list(file.schema_arrow.names if self.kind == "Parquet" else file.schema.names)
+        schema = file.schema_arrow if self.kind == "Parquet" else file.schema
+        # Row numbers are no loss; dates or names in an index may be one.
+        if any(INDEX.fullmatch(each.name) and not pa.types.is_integer(each.type)
+               for each in schema):  # fmt: skip
+            self.notes.append("the index of pandas has no name and is not read; name it to use it.")
+        return list(schema.names)
 
     def count(self) -> int:
         """Count the rows."""
@@ -322,15 +331,10 @@ class SheetSource:
             import openpyxl
 
             book = openpyxl.load_workbook(self.path, read_only=True, data_only=True)
-            sheets = book.worksheets
+            sheets = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"]
             if not sheets:
                 raise UnreadableError("has no sheet with rows.")
-            sheets[0].reset_dimensions()
-            rows = [
-                tuple(row)
-                for row in sheets[0].iter_rows(values_only=True)
-                if any(cell is not None for cell in row)
-            ]
+            rows = _filled(sheets[0])
             book.close()
         except (ModuleNotFoundError, UnreadableError, MemoryError):
             raise
@@ -344,8 +348,35 @@ class SheetSource:
             self.notes.append(f"of {len(sheets)} sheets the first is read, {sheets[0].title!r}.")
         if not rows:
             raise UnreadableError("is empty: a row of names and rows are needed.")
+        if len(rows) > 1 and _is_title(rows[0]) and not _is_title(rows[1]):
+            raise UnreadableError(
+                f"begins with {printable(str(rows[0][0]))!r} alone in its row. The first row must "
+                "hold the names of the columns: delete what stands above them."
+            )
+        self._look_for_formulas(rows)
         width = max(len(row) - _blanks_behind(row) for row in rows)
-        return [(*row[:width], *[None] * (width - len(row))) for row in rows]
+        return [row[:width] for row in rows]
+
+    def _look_for_formulas(self, rows: list[tuple[Any, ...]]) -> None:
+        """Say which columns are empty because no spreadsheet has worked their formulas out."""
+        empty = [
+            place
+            for place, name in enumerate(rows[0])
+            if name is not None and all(row[place] is None for row in rows[1:])
+        ]
+        if not empty:
+            return
+        import openpyxl
+
+        book = openpyxl.load_workbook(self.path, read_only=True)
+        written = _filled(next(s for s in book.worksheets if s.sheet_state == "visible"))
+        book.close()
+        for place in empty:
+            if any(len(row) > place and row[place] is not None for row in written[1:]):
+                self.notes.append(
+                    f"column {str(rows[0][place])!r} holds formulas without results; open the "
+                    "file in a spreadsheet and save it."
+                )
 
     def names(self) -> list[str]:
         """Names in the first row."""
@@ -369,6 +400,18 @@ class SheetSource:
     def explain(self, text: str) -> str:
         """Say what is wrong with the file."""
         return f"cannot be read as a spreadsheet: {text[:300]}."
+
+
+def _filled(sheet: Any) -> list[tuple[Any, ...]]:
+    """Return the rows that hold something, all of one length."""
+    sheet.reset_dimensions()
+    rows = [row for row in sheet.iter_rows(values_only=True) if any(c is not None for c in row)]
+    width = max(map(len, rows), default=0)
+    return [(*row, *[None] * (width - len(row))) for row in rows]
+
+
+def _is_title(row: tuple[Any, ...]) -> bool:
+    return row[0] is not None and all(cell is None for cell in row[1:])
 
 
 def _blanks_behind(row: tuple[Any, ...]) -> int:

@@ -21,15 +21,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._sources import ArrowSource, SheetSource, Source, TextSource, UnreadableError
+from ._sources import INDEX, ArrowSource, SheetSource, Source, TextSource, UnreadableError
 
 if TYPE_CHECKING:
     import pandas as pd
 
 # Rows that are collected in one pass when a list is written.
 _TAKE_ROWS = 100_000
-# A pandas index without a name, as Parquet and Feather files carry it.
-_INDEX = re.compile(r"__index_level_\d+__")
 
 
 class TableError(ValueError):
@@ -116,7 +114,7 @@ class Table:
     @cached_property
     def columns(self) -> list[str]:
         """Names of the columns, without the row numbers that pandas adds to Parquet files."""
-        return [name for name in self._names if not _INDEX.fullmatch(name)]
+        return [name for name in self._names if not INDEX.fullmatch(name)]
 
     @cached_property
     def n_rows(self) -> int:

@@ -29,6 +29,7 @@ from .forecast.comparison import (
     through,
 )
 from .forecast.outlook import Outlook
+from .forecast.probability import shifted_to
 from .race.combining import HeldOut
 from .race.history import as_table, check_budget
 from .reasons.importance import Study, find_importance
@@ -70,8 +71,9 @@ class Shortlist:
         Score of every candidate, higher is better.
     probability : ndarray of shape (n_candidates,) or None
         Calibrated probability of every candidate to be positive; None for numeric outcomes.
-        Those of the list sum to the expected hits, unless terms decide: then replays of the
-        list make the forecast.
+        Those of the list sum to the expected hits. Under `value` and `cost` they decide what
+        is worth taking, and are a little higher than that: replays of the list make the
+        forecast.
     gain : ndarray of shape (n_candidates,)
         What taking each candidate is expected to bring: its probability, or expected outcome,
         times its value, less its cost.
@@ -174,7 +176,16 @@ class Shortlist:
         known = np.isfinite(self.scores)
         whole = np.full(len(self.scores), np.nan)
         whole[known] = self.plan.probability
+        if self.plan.decides and self.adds_up and len(self.selected):
+            assert self.expected_hits is not None
+            whole = shifted_to(whole, self.selected, self.expected_hits.value)
         return whole
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether the probabilities of the list sum to the expected hits."""
+        forecast = self.plan.terms.goal == "hits" and self.drift.refused is None
+        return not self.plan.decides or (forecast and not self.plan.terms.valued)
 
     def reasons(self, n: int = 3) -> Any:
         r"""Say why each row is on the list: the columns that move its score most.
@@ -308,8 +319,10 @@ class Shortlist:
             "rank": np.arange(1, len(self.selected) + 1),
             "row": self.selected,
             "score": self.scores[self.selected],
-            "probability" if self.probability is not None else "expected": (
-                self.plan.probability[self.selected]
+            **(
+                {"expected": self.plan.probability[self.selected]}
+                if self.probability is None
+                else {"probability": self.probability[self.selected]}
             ),
         }
         if self.plan.terms.valued:

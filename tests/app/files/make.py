@@ -91,7 +91,7 @@ def dates(name, cells, values, notes=(), options=()):
     return File(name, column("x", cells), {"x": "date"}, {"x": seconds}, found, options=options)
 
 
-def sheet(rows, more=()):
+def sheet(rows, more=(), hidden=()):
     """Return a function that writes an .xlsx file."""
 
     def write(path):
@@ -102,6 +102,11 @@ def sheet(rows, more=()):
             book.active.append(row)
         for title in more:
             book.create_sheet(title).append(["other"])
+        if hidden:
+            first = book.create_sheet("Lists", 0)
+            first.sheet_state = "hidden"
+            for row in hidden:
+                first.append(row)
         book.save(path)
 
     return write
@@ -116,7 +121,9 @@ def frame(columns, write, **settings):
         data = pd.DataFrame({k: v() if callable(v) else v for k, v in columns.items()})
         if "keep" in settings:
             data = data[data[settings["keep"]] > 0]
-        getattr(data, write)(path, **{k: v for k, v in settings.items() if k != "keep"})
+        if "index" in settings:
+            data.index = pd.Index(settings["index"]())
+        getattr(data, write)(path)
 
     return make
 
@@ -190,7 +197,25 @@ FILES = [
     numbers("powers-comma.csv", ["1,340E+00", "2,504E-01"], [1.34, 0.2504]),
     numbers("unit.csv", ["3,5 km", "12 km", "1.200,0 km"], [3.5, 12, 1200]),
     numbers("unit-close.csv", ["41.6kg", "7kg", "n/a"], [41.6, 7, NAN]),
-    File("units.csv", column("x", ["3 km", "12 m", "7 km"]), {"x": "category"}),
+    numbers("unit-missing.csv", [*["3 km"] * 39, "12"], [*[3] * 39, 12],
+            ("1 cell has no km and counts as if it had",)),
+    File("units.csv", column("x", ["3 km", "12 m", "7 km"]), {"x": "category"},
+         notes={"x": ("several units (km, m)",)}),
+    File("molar.csv", column("ic50", ["12.5 nM", "3.1 µM", "800 nM"]), {"ic50": "category"},
+         notes={"ic50": ("several units (nM, µM)",)}),
+    numbers("thousands-of.csv", ["950", "1.2K", "3.4M", "2B"], [950, 1200, 3.4e6, 2e9]),
+    numbers("millions-of.csv", ["$1.5M", "$800K", "($3k)"], [1.5e6, 8e5, -3000]),
+    numbers("mio.csv", ["1,5 Mio. €", "3 Mrd €", "800 €"], [1.5e6, 3e9, 800]),
+    numbers("kelvin.csv", ["300 K", "290.5 K"], [300, 290.5]),
+    numbers("grams.csv", ["5g", "12.5g"], [5, 12.5]),
+    numbers("accounting.csv", [" $ 1,234.50 ", " $ (12.00)", " $ -   ", "$-7.25"],
+            [1234.5, -12, 0, -7.25]),
+    numbers("wide-digits.csv", ["１２.５", "￥７", "３"], [12.5, 7, 3]),
+    numbers("durations.csv", ["0 days 00:05:00", "1 days 01:00:00.5", "-1 days +23:55:00"],
+            [300, 90000.5, -300]),
+    numbers("sas-missing.csv", ["1.5", ".A", ".Z", "._", "2"], [1.5, NAN, NAN, NAN, 2]),
+    File("addresses.csv", column("x", ["192.168.100.200", "192.168.101.254", "10.0.100.7"]),
+         {"x": "category"}),
     numbers("clock.csv", ["00:00", "17:05", "23:59:30"], [0, 61500, 86370]),
     numbers("clock-halves.csv", ["12:00 AM", "5:05 pm", ""], [0, 61500, NAN]),
     numbers("some-percent.csv", ["5%", "0.05", "7 %"], [0.05, 0.05, 0.07], ("67 %", "not")),
@@ -248,6 +273,11 @@ FILES = [
     dates("wochentage.csv", ["Fr. 31.01.2020", "Sa. 01.02.2020"], ["2020-01-31", "2020-02-01"]),
     dates("months.csv", ["01/2020", "12/2021"], ["2020-01-01", "2021-12-01"]),
     dates("month-names.csv", ["Jan 2020", "Dec 2021"], ["2020-01-01", "2021-12-01"]),
+    dates("chinese.csv", ["2020年1月31日", "2020年12月1日"], ["2020-01-31", "2020-12-01"]),
+    File("layouts.csv", column("x", ["2020-01-31", "31/01/2020", "Jan 31, 2020"]),
+         {"x": "category"}, notes={"x": ("dates in several layouts",)}),
+    File("orders.csv", column("x", ["31/01/2020", "30/01/2020", "01/31/2020"]),
+         {"x": "category"}, notes={"x": ("67 % are dates (day first)", "--type x=date")}),
     dates("never.csv", ["9999-12-31", "2020-01-31", "9999-12-31", "2020-02-01"],
           ["9999-12-31", "2020-01-31", "9999-12-31", "2020-02-01"],
           ("9999-12-31 stands 2 times", "missing values?")),
@@ -284,6 +314,12 @@ FILES = [
          {"amount": [1.5, NAN, 2]}),
     File("pandas-index.csv", b",a,b\n3,1,x\n7,2,y\n9,4,x\n",
          {"column 1": "row numbers", "a": "number", "b": "category"}),
+    File("r-names.csv", b'"","x"\n' + b"".join(b'"Mazda RX%d",%d\n' % (i, i % 7)
+                                                for i in range(40)),
+         {"column 1": "text"}, hints=('--id "column 1"',)),
+    File("pandas-dates.parquet", frame({"a": [1.5, 2.5]}, "to_parquet",
+                                       index=lambda: [datetime(2020, 1, 1), datetime(2020, 1, 2)]),
+         {"a": "number"}, {"a": [1.5, 2.5]}, warnings=("the index of pandas has no name",)),
     File("pandas-unnamed.csv", b"Unnamed: 0,a\n0,1\n1,2\n2,4\n", {"Unnamed: 0": "row numbers"}),
     File("pandas.parquet", frame({"a": [1.5, -1.0, 2.5], "b": ["x", "y", None]}, "to_parquet",
                                  keep="a"),
@@ -307,6 +343,13 @@ FILES = [
     File("sheets.xlsx", sheet([["a"], [1], [2]], more=("Notes",)), {"a": "number"}),
     File("title-gap.xlsx", sheet([[], ["a", None], [1, None], [2, None]]), {"a": "number"},
          {"a": [1, 2]}),
+    File("hidden.xlsx", sheet([["b"], [9], [8]], hidden=[["a"], [1], [2]]), {"b": "number"},
+         {"b": [9, 8]}),
+    File("titled.xlsx", sheet([["Report 2020"], ["a", "b"], [1, 2]]),
+         error=("'Report 2020' alone in its row", "delete what stands above")),
+    File("formulas.xlsx", sheet([["a", "twice"], [1, "=A2*2"], [2, "=A3*2"]]),
+         {"a": "number", "twice": "empty"},
+         warnings=("column 'twice' holds formulas without results",)),
     File("times.xlsx", sheet([["at", "y"], [time(0, 0), 1], [time(17, 5), 0], [None, 1]]),
          {"at": "number"}, {"at": [0, 61500, NAN]}),
     # Packed text.

@@ -20,7 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy.optimize import brentq, minimize
 from scipy.special import expit, log_expit, logit
 from sklearn.isotonic import IsotonicRegression
 
@@ -112,3 +112,20 @@ def calibrate(log_odds: np.ndarray, positive: np.ndarray, weight: np.ndarray) ->
     steps = IsotonicRegression(y_min=0.0, y_max=1.0).fit(log_odds, positive, sample_weight=used)
     a, b, c = map(float, found.x)
     return Calibration(a, b, c, knots=(steps.X_thresholds_, steps.y_thresholds_))
+
+
+def shifted_to(probability: np.ndarray, chosen: np.ndarray, total: float) -> np.ndarray:
+    """Shift all log odds alike, so that the chosen rows sum to a total.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shortlist.picking.forecast.probability import shifted_to
+    >>> shifted_to(np.array([0.8, 0.5, 0.2]), np.array([0, 1]), 1.0).round(2).tolist()
+    [0.67, 0.33, 0.11]
+    """
+    z = logit(np.clip(probability, 1e-9, 1 - 1e-9))
+    wanted = float(np.clip(total, 1e-6, len(chosen) - 1e-6))
+    return np.asarray(
+        expit(z + brentq(lambda c: float(expit(z[chosen] + c).sum()) - wanted, -60.0, 60.0))
+    )

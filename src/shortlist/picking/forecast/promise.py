@@ -4,11 +4,13 @@ Two things are uncertain: the precision of the list, which the history leaves op
 of the draw. A promise keeps them apart, because lists of one model share the first: the precision
 is a beta variable p, and given p the hits are beta-binomial, of variance :math:`k v` with v the
 variance per place (:func:`shortlist.picking.forecast.noise.place_variance`). The spread of p is
-the one with which the hits fall into the promised interval as often as promised.
+the one with which the hits fall into the promised interval as often as promised, and never less
+than the places of the history leave open: lists would be taken for decay otherwise.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
@@ -49,7 +51,7 @@ class Promise:
     >>> from shortlist.picking.forecast.promise import Promise
     >>> promise = Promise(30, 22.0, 17.0, 27.0, 0.9, 2.4)
     >>> round(promise.p_value(16), 2), round(promise.p_value(22), 1)
-    (0.08, 1.0)
+    (0.07, 1.0)
     """
 
     k: int
@@ -67,14 +69,21 @@ class Promise:
     @cached_property
     def spread(self) -> float:
         """Standard deviation of the precision, as the history leaves it open."""
-        tail = 0.5 * (1.0 - self.confidence)
+        misses = []
+        for spread in _SPREADS:
+            low, high = _ends(self, self.centre, spread)
+            misses.append(abs(low - self.low) + abs(high - self.high))
+        return float(_SPREADS[int(np.argmin(misses))])
 
-        def miss(spread: float) -> float:
-            below = np.cumsum(_law(self, _precisions(self.centre, spread)).mean(axis=0))
-            ends = np.searchsorted(below, [tail, 1.0 - tail]) / self._unit
-            return float(abs(ends[0] - self.low) + abs(ends[1] - self.high))
+    @property
+    def whole(self) -> tuple[int, int]:
+        """Least and most hits that lie inside: an end of 16.6 is one of 17."""
+        return math.ceil(self.low - 0.5), math.floor(self.high + 0.5)
 
-        return float(min(_SPREADS, key=miss))
+    def holds(self, found: float) -> bool:
+        """Whether so many hits lie inside."""
+        low, high = self.whole
+        return low <= found <= high
 
     @property
     def _unit(self) -> float:
@@ -96,10 +105,8 @@ class Promise:
             return self
         luck = self.luck * np.sqrt(k / self.k)
         made = Promise(k, self.centre * k, 0.0, float(k), self.confidence, float(luck))
-        below = np.cumsum(_law(made, _precisions(self.centre, self.spread)).mean(axis=0))
-        tail = 0.5 * (1.0 - self.confidence)
-        low, high = np.searchsorted(below, [tail, 1.0 - tail]) / made._unit
-        return Promise(k, made.value, float(low), float(min(high, k)), self.confidence, made.luck)
+        low, high = _ends(made, self.centre, self.spread)
+        return Promise(k, made.value, low, min(high, float(k)), self.confidence, made.luck)
 
 
 @lru_cache(maxsize=64)
@@ -113,9 +120,8 @@ def _at(promise: Promise, factor: float) -> np.ndarray:
 
 def _precisions(centre: float, spread: float) -> np.ndarray:
     """Return precisions at equal steps of the probability of a beta variable."""
-    # A beta variable cannot spread further than to both ends.
-    variance = min(spread**2, 0.9 * centre * (1.0 - centre))
-    size = centre * (1.0 - centre) / variance - 1.0
+    # No history is so short that it speaks of less than half a hit and half a miss.
+    size = max(centre * (1.0 - centre) / spread**2 - 1.0, 0.5 / min(centre, 1.0 - centre))
     steps = (np.arange(_POINTS) + 0.5) / _POINTS
     return np.clip(beta.ppf(steps, centre * size, (1.0 - centre) * size), 1e-6, 1.0 - 1e-6)
 
@@ -138,6 +144,21 @@ def _law(promise: Promise, precisions: np.ndarray) -> np.ndarray:
         log = choose + betaln(hits + a, k - hits + b) - betaln(a, b)
     made = np.exp(log)
     return np.asarray(made / made.sum(axis=1, keepdims=True))
+
+
+def _ends(promise: Promise, centre: float, spread: float) -> tuple[float, float]:
+    """Return the ends of the interval of the hits, were the precision so spread.
+
+    Between whole hits, so that every spread has ends of its own: whole ones cannot tell a
+    precision that is known from one that is not.
+    """
+    law = _law(promise, _precisions(centre, spread)).mean(axis=0)
+    tail, hits = 0.5 * (1.0 - promise.confidence), np.arange(len(law))
+    # The cumulative share of h hits is reached at h + 1/2.
+    low, down = (
+        np.interp(tail, np.cumsum(side), hits + 0.5, left=0.0) for side in (law, law[::-1])
+    )
+    return float(low) / promise._unit, float(hits[-1] - down) / promise._unit
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,9 +242,21 @@ def promises_of(found: Shortlist) -> Promises:
         _luck(b, h, local_precision(rates, share, b / n), n)
         for b, h in zip(budgets, hits, strict=True)
     ]
+    least = [
+        _least(Promise(int(b), h, 0.0, b, expected.confidence, s), b / n * found.outlook.mass)
+        for b, h, s in zip(budgets, hits, luck, strict=True)
+    ]
+    low, high = np.minimum(low, np.array(least)[:, 0]), np.maximum(high, np.array(least)[:, 1])
     return Promises(
         found.k, n, expected.confidence, budgets, hits, low, high, np.array(luck, dtype=float)
     )
+
+
+def _least(promise: Promise, places: float) -> tuple[float, float]:
+    """Return the interval that so many places of the history leave open, if they are all alike."""
+    p = promise.centre
+    low, high = _ends(promise, p, float(np.sqrt(p * (1.0 - p) / (places + 1.0))))
+    return min(low, promise.value), min(max(high, promise.value), float(promise.k))
 
 
 def _luck(k: float, hits: float, local: float, n_candidates: int) -> float:

@@ -26,7 +26,7 @@ from .drift import drawn_rows, find_drift, weighted_outlook, weighted_rows
 from .goals import GOALS, Goal
 from .guarantee import check_shift, check_wish, refuse_beside, reserve
 from .heats import run_heat
-from .history import Candidates, check_budget, make_folds, stacked
+from .history import Candidates, make_folds, stacked
 from .importance import Study
 from .models import EFFORTS, RACE_ROWS, Task, as_numbers, contestants, default_features, kind_of
 from .order import Clusters, read_order, time_folds, windows_in_words
@@ -103,7 +103,8 @@ def pick(
         blocks lets them stream: it is called twice, and only the scores are kept. Then
         the transductive method is left out.
     k : int or float, default=None
-        Budget: a number, or a fraction in (0, 1) of the candidates, rounded up.
+        Budget: a number, or a fraction in (0, 1) of the candidates, rounded up; with `one_per`
+        of their entities.
     precision : float, default=None
         Instead of `k`: the longest list of which this share is hits, guaranteed. Part of the
         negatives is set aside to check it (:mod:`shortlist.picking.guarantee` says which
@@ -272,7 +273,7 @@ def pick(
     judged = check_scoring(scoring, history.weight is not None)
     if wish is None:
         check_shift(shift, wish, base_rate, len(history), pool.n_rows)
-        places = check_budget(k, pool.n_rows)
+        places = terms.budget(k)
     else:
         shifted = check_shift(shift, wish, base_rate, len(history), pool.n_rows)
         history, left, checked = reserve(history, wish, seed, shifted)

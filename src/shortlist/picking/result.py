@@ -29,7 +29,7 @@ from .comparison import (
     through,
 )
 from .drift import Drift
-from .history import as_table, check_budget
+from .history import as_table
 from .importance import Study, find_importance
 from .outlook import Outlook
 from .plan import ExpectedGain, Plan
@@ -264,7 +264,7 @@ class Shortlist:
         -------
         Shortlist
         """
-        places = check_budget(k, self.n_candidates)
+        places = self.plan.terms.budget(k)
         left_out, chosen_for = self.comparison.left_out, self.settings["k"]
         return replace(
             self,

@@ -150,6 +150,42 @@ def test_rows_that_cost_more_than_they_bring_are_left_out(tables):
         assert "no other row is expected to bring" in result.verdict
 
 
+def test_the_forecast_stays_inside_a_short_list(tables):
+    """Few rows are worth so much: what is promised is what these can bring."""
+    C = tables[2]
+    for cost in (30.0, 60.0, 1e4):
+        result = found(tables, value="amount", cost=cost)
+        amounts = C["amount"].to_numpy()[result.selected]
+        hits, gain = result.expected_hits, result.expected_gain
+        assert 0 <= hits.low <= hits.value <= hits.high <= len(amounts)
+        assert -cost * len(amounts) <= gain.low <= gain.value <= gain.high
+        assert gain.high <= (amounts - cost).sum() + 1e-9
+    assert len(result.selected) == 0
+    assert (gain.value, gain.low, gain.high) == (0.0, 0.0, 0.0)
+
+
+def test_a_fraction_of_the_budget_counts_entities(tables):
+    C = tables[2]
+    assert read(tables, one_per="customer")[2].budget(0.1) == np.ceil(0.1 * C["customer"].nunique())
+    assert read(tables)[2].budget(0.1) == 20
+    assert read(tables, one_per="customer")[2].budget(20) == 20
+
+
+def test_impossible_limits_are_named_before_anything_is_learned(tables):
+    def too_late(done, total, message):
+        raise AssertionError(message)
+
+    limits = {"region": {"north": (8, 10)}, "customer": 0}
+    with pytest.raises(ValueError, match="give up at least 8 and at most 10 of region=north"):
+        found(tables, limits=limits, progress=too_late)
+
+
+def test_limits_that_take_nothing_away_cost_nothing(tables):
+    result = found(tables, limits={"region": 20})
+    assert "The limits cost nothing." in result.verdict
+    assert result.expected_gain.limits_cost == 0.0
+
+
 def test_value_finds_more_money_than_hits(tables, plain):
     _, _, C, y = tables
     money = y * C["amount"].to_numpy()

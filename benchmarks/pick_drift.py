@@ -31,9 +31,9 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 from shortlist import pick
-from shortlist.picking.drift import Drift, drawn_rows, find_drift
-from shortlist.picking.history import Candidates, check_history
-from shortlist.picking.subject import Shown
+from shortlist.picking.drift.drift import Drift, drawn_rows, find_drift
+from shortlist.picking.race.history import Candidates, check_history
+from shortlist.picking.reasons.subject import Shown
 
 CITIES = np.array(["Lyon", "Porto", "Graz", "Turin", "Ghent", "Malaga"])
 

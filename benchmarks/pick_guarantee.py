@@ -33,8 +33,8 @@ from shortlist import pick
 from shortlist._scores import positive_scores
 from shortlist.metrics import conformal_selection
 from shortlist.metrics.discoveries import expected_list
-from shortlist.picking.guarantee import Wish, guarantee, reserve
-from shortlist.picking.history import History
+from shortlist.picking.forecast.guarantee import Wish, guarantee, reserve
+from shortlist.picking.race.history import History
 
 TARGETS = (0.5, 0.7, 0.8, 0.9, 0.95)
 REAL = {

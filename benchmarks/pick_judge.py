@@ -17,13 +17,13 @@ import numpy as np
 
 from shortlist.metrics import average_precision
 from shortlist.picking import combining, comparison, noise, outlook, probability
-from shortlist.picking.comparison import agreed, forecast_budgets, forecast_hits
-from shortlist.picking.history import HEAD, Folds, History
-from shortlist.picking.models import FAMILIES, Model, Task, contestants
-from shortlist.picking.noise import shares
-from shortlist.picking.outlook import Evidence, Outlook
-from shortlist.picking.probability import calibrate
-from shortlist.picking.race import Race, Run
+from shortlist.picking.forecast.comparison import agreed, forecast_budgets, forecast_hits
+from shortlist.picking.forecast.noise import shares
+from shortlist.picking.forecast.outlook import Evidence, Outlook
+from shortlist.picking.forecast.probability import calibrate
+from shortlist.picking.race.history import HEAD, Folds, History
+from shortlist.picking.race.models import FAMILIES, Model, Task, contestants
+from shortlist.picking.race.race import Race, Run
 from shortlist.stacking import heads
 
 RATES = np.array([0.01, 0.05])

@@ -20,8 +20,8 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 from shortlist import pick
-from shortlist.picking.ledger import Line, judge
-from shortlist.picking.promise import promises_of
+from shortlist.picking.forecast.ledger import Line, judge
+from shortlist.picking.forecast.promise import promises_of
 
 WEEKS, START, CANDIDATES, HISTORY = 52, 10, 400, 800
 

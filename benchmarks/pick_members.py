@@ -36,7 +36,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.pick_sets import SETS, PickSet
 from shortlist import pick
-from shortlist.picking.models import Model, Task, contestants, kind_of
+from shortlist.picking.race.models import Model, Task, contestants, kind_of
 from shortlist.stacking.heads import member_scores
 from shortlist.top.estimators import PatMat
 

@@ -9,7 +9,7 @@ the history, and nothing else:
 
 - ``sigmoid``: Platt's, a logistic regression on the log odds.
 - ``isotonic``: pooled adjacent violators.
-- ``beta``: beta calibration, as :mod:`shortlist.picking.probability` fits it.
+- ``beta``: beta calibration, as :mod:`shortlist.picking.forecast.probability` fits it.
 - ``slope``: the slope of the budget curve at the rank of the row.
 - ``folds``: beta, shifted so that the list sums to the hits of the folds at this rate.
 - ``pick``: what ``found.probability`` is, the mean of beta and isotonic. The forecast is its sum.
@@ -38,7 +38,7 @@ from benchmarks.pick_forecast import HISTORY, LIST, contestants
 from benchmarks.pick_sets import SETS
 from shortlist import pick
 from shortlist.picking import Shortlist
-from shortlist.picking.probability import calibrate
+from shortlist.picking.forecast.probability import calibrate
 
 FOLDER = Path("build/pick_probability")
 RATE, PARTS = 0.05, 5

@@ -38,7 +38,7 @@ def short_race(monkeypatch):
         return race(*args, **(options | {"models": [model]}))
 
     monkeypatch.setattr(picking, "pick", quick)
-    monkeypatch.setattr("shortlist.picking.replay._FEW_REPLAYS", 15)
+    monkeypatch.setattr("shortlist.picking.terms.replay._FEW_REPLAYS", 15)
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -36,7 +36,10 @@ HANDED_OVER = {
     ("topk/scores.py", "topk/block.py"): "long sweeps do so, too",
     ("top/level.py", "top/smo.py"): "the level lets in the rows that it misses",
     ("top/sweeps.py", "top/surrogate_quantile.py"): "scores answer the threshold's equation",
-    ("picking/reasons.py", "_app/_learning.py"): "rows of a file, read where they are wanted",
+    (
+        "picking/reasons/reasons.py",
+        "_app/_learning.py",
+    ): "rows of a file, read where they are wanted",
 }
 
 

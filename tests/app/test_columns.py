@@ -16,7 +16,7 @@ from shortlist._app._features import Features
 from shortlist._app._labels import find_leaks, read_labels
 from shortlist._app._model_file import ModelFileError, SavedModel, load_model, save_model
 from shortlist._app._tables import TableError
-from shortlist.picking.models import FAMILIES, Task, as_numbers
+from shortlist.picking.race.models import FAMILIES, Task, as_numbers
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ def tables(tmp_path, monkeypatch):
         return race(*args, **(options | {"models": [model], "effort": "quick", "cv": 3}))
 
     monkeypatch.setattr(picking, "pick", quick)
-    monkeypatch.setattr("shortlist.picking.replay._FEW_REPLAYS", 15)
+    monkeypatch.setattr("shortlist.picking.terms.replay._FEW_REPLAYS", 15)
     rng = np.random.default_rng(0)
     n = 260
     bad = rng.random(n) < 0.3

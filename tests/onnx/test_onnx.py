@@ -35,8 +35,8 @@ from shortlist import (
 )
 from shortlist._scores import positive_scores
 from shortlist.datasets import load_credit
-from shortlist.picking import regressors
-from shortlist.picking.models import FAMILIES, Task, default_features
+from shortlist.picking.race import regressors
+from shortlist.picking.race.models import FAMILIES, Task, default_features
 from shortlist.stacking import SumStack
 
 onnxruntime = pytest.importorskip("onnxruntime")

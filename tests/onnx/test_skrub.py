@@ -15,7 +15,7 @@ onnxruntime = pytest.importorskip("onnxruntime")
 skrub = pytest.importorskip("skrub")
 pd = pytest.importorskip("pandas")
 from shortlist.onnx import NotConvertible, to_onnx  # noqa: E402
-from shortlist.picking.models import default_features  # noqa: E402
+from shortlist.picking.race.models import default_features  # noqa: E402
 
 ZONES = ("Europe/Paris", "America/New_York", "Asia/Kolkata", "Australia/Lord_Howe")
 

@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from shortlist._words import BUCKETS, along, count_pieces
-from shortlist.picking.models import default_features
+from shortlist.picking.race.models import default_features
 
 onnxruntime = pytest.importorskip("onnxruntime")
 from onnx import TensorProto, helper  # noqa: E402

@@ -9,8 +9,8 @@ from sklearn.linear_model import LogisticRegression, Ridge
 
 from oracles.lists import all_lists, value_of
 from shortlist import pick
-from shortlist.picking.order import Clusters, read_order
-from shortlist.picking.selection import InfeasibleError, select
+from shortlist.picking.terms.order import Clusters, read_order
+from shortlist.picking.terms.selection import InfeasibleError, select
 
 RNG = np.random.default_rng(5)
 K = 4
@@ -123,7 +123,7 @@ def test_every_combination_of_terms(names):
 @pytest.mark.parametrize("timed", [False, True], ids=["shuffled", "in time"])
 def test_the_list_of_pick_is_the_best_of_all_lists(goal, timed, monkeypatch):
     """With value, cost, entities, two groupings and handled rows at once, and a base rate."""
-    monkeypatch.setattr("shortlist.picking.replay._FEW_REPLAYS", 10)
+    monkeypatch.setattr("shortlist.picking.terms.replay._FEW_REPLAYS", 10)
     names = ("value", "cost", "one per", "north", "small", "exclude")
     said = told(names) | ({"time": "day", "delay": 2} if timed else {})
     models = {"ridge": Ridge()}

@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
 from shortlist import pick
-from shortlist.picking.clusters import cluster_rows
+from shortlist.picking.terms.clusters import cluster_rows
 
 RNG = np.random.default_rng(0)
 CENTRES = 30.0 * np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0], [1, 0, 1]])

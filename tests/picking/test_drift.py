@@ -10,12 +10,12 @@ from sklearn.linear_model import LogisticRegression
 
 from picking.made import rows
 from shortlist import pick
-from shortlist.picking import telling
-from shortlist.picking.changes import _shares, changed_columns
-from shortlist.picking.drift import LEVEL, _drawn_past, find_drift, no_drift
-from shortlist.picking.history import check_history
-from shortlist.picking.subject import Shown
-from shortlist.picking.telling import Codes, area_of, told_apart
+from shortlist.picking.drift import telling
+from shortlist.picking.drift.changes import _shares, changed_columns
+from shortlist.picking.drift.drift import LEVEL, _drawn_past, find_drift, no_drift
+from shortlist.picking.drift.telling import Codes, area_of, told_apart
+from shortlist.picking.race.history import check_history
+from shortlist.picking.reasons.subject import Shown
 
 MODELS = {"logistic regression": LogisticRegression()}
 

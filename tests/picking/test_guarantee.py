@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
 from shortlist import pick
-from shortlist.picking.guarantee import Wish, guarantee, most_misses
+from shortlist.picking.forecast.guarantee import Wish, guarantee, most_misses
 
 MODELS = {"nearest": KNeighborsClassifier(3), "line": LogisticRegression()}
 

@@ -10,10 +10,10 @@ import pytest
 from sklearn.preprocessing import FunctionTransformer
 
 from shortlist import pick
-from shortlist.picking.heats import FAMILIES, ROWS, run_heat
-from shortlist.picking.history import check_history, make_folds, thinned
-from shortlist.picking.models import LONG, Model
-from shortlist.picking.race import Race, run_race
+from shortlist.picking.race.heats import FAMILIES, ROWS, run_heat
+from shortlist.picking.race.history import check_history, make_folds, thinned
+from shortlist.picking.race.models import LONG, Model
+from shortlist.picking.race.race import Race, run_race
 
 from .made import Column, rows
 
@@ -179,8 +179,8 @@ def test_without_both_classes_there_is_no_heat():
 def long(monkeypatch):
     """Call a history of more than 500 rows long."""
     monkeypatch.setitem(LONG, "quick", 500)
-    monkeypatch.setattr("shortlist.picking.models._HURRIED_TREES", 10)
-    monkeypatch.setattr("shortlist.picking.models._FINAL_TREES", {"quick": 20})
+    monkeypatch.setattr("shortlist.picking.race.models._HURRIED_TREES", 10)
+    monkeypatch.setattr("shortlist.picking.race.models._FINAL_TREES", {"quick": 20})
 
 
 SAID = {

@@ -14,7 +14,13 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import FunctionTransformer
 
 from shortlist import pick
-from shortlist.picking.models import FAMILIES, Task, contestants, default_features, with_lightgbm
+from shortlist.picking.race.models import (
+    FAMILIES,
+    Task,
+    contestants,
+    default_features,
+    with_lightgbm,
+)
 
 from .made import Column, quick, rows
 
@@ -132,7 +138,7 @@ def test_a_stream_must_start_afresh():
 
 def test_long_tables_are_scored_in_blocks(monkeypatch):
     pd = pytest.importorskip("pandas")
-    monkeypatch.setattr("shortlist.picking.history._BLOCK", 7)
+    monkeypatch.setattr("shortlist.picking.race.history._BLOCK", 7)
     assert list_of(HISTORY, LABELS, NEW, 10) == PLAIN
     # A frame whose index looks like positions but is none.
     X = pd.DataFrame(HISTORY, columns=list("abcd"))

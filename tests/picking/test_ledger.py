@@ -6,8 +6,8 @@ from scipy.stats import binom
 
 from picking.made import quick, rows
 from shortlist import pick
-from shortlist.picking.ledger import LEVEL, Line, judge
-from shortlist.picking.promise import Promise, Promises, promises_of
+from shortlist.picking.forecast.ledger import LEVEL, Line, judge
+from shortlist.picking.forecast.promise import Promise, Promises, promises_of
 
 KEPT = Promise(30, 22.0, 17.0, 27.0, 0.9, 2.4)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from drawing import draws
-from shortlist.picking import noise
+from shortlist.picking.forecast import noise
 
 from .made import slow_share
 

@@ -11,11 +11,11 @@ from sklearn.linear_model import Ridge
 
 from drawing import draws
 from shortlist import pick
-from shortlist.picking.history import check_history
-from shortlist.picking.models import Task, contestants
-from shortlist.picking.noise import shares
-from shortlist.picking.outcomes import sums
-from shortlist.picking.regressors import FAMILIES
+from shortlist.picking.forecast.noise import shares
+from shortlist.picking.race.history import check_history
+from shortlist.picking.race.models import Task, contestants
+from shortlist.picking.race.outcomes import sums
+from shortlist.picking.race.regressors import FAMILIES
 from shortlist.stacking import SumStack
 from shortlist.stacking.sums import fit_sum_head
 

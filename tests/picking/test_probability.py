@@ -9,9 +9,9 @@ from sklearn.calibration import CalibratedClassifierCV
 from drawing import draws
 from picking.made import quick, rows
 from shortlist import PatMat, TopPush, pick
-from shortlist.picking.comparison import agreed, forecast_budgets, forecast_hits
-from shortlist.picking.outlook import Evidence, Outlook
-from shortlist.picking.probability import calibrate
+from shortlist.picking.forecast.comparison import agreed, forecast_budgets, forecast_hits
+from shortlist.picking.forecast.outlook import Evidence, Outlook
+from shortlist.picking.forecast.probability import calibrate
 
 
 @pytest.fixture(scope="module")

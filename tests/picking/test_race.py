@@ -9,10 +9,10 @@ import pytest
 from sklearn.preprocessing import FunctionTransformer
 
 from shortlist import pick
-from shortlist.picking.combining import combine
-from shortlist.picking.history import check_history, make_folds
-from shortlist.picking.models import LONG, Model, Task, contestants
-from shortlist.picking.race import Race, run_race
+from shortlist.picking.race.combining import combine
+from shortlist.picking.race.history import check_history, make_folds
+from shortlist.picking.race.models import LONG, Model, Task, contestants
+from shortlist.picking.race.race import Race, run_race
 from shortlist.stacking.heads import fit_head
 
 from .made import Column, rows, slow_share

@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from oracles.shapley import shapley_values
 from picking.made import rows
 from shortlist import pick
-from shortlist.picking.reasons import cell_text, in_words
+from shortlist.picking.reasons.reasons import cell_text, in_words
 
 LINEAR = {"logistic regression": LogisticRegression(), "weak": LogisticRegression(C=1e-3)}
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from shortlist.picking.replay import Records, Replays, cells_of, replay
-from shortlist.picking.selection import Limit, Rule, select
+from shortlist.picking.terms.replay import Records, Replays, cells_of, replay
+from shortlist.picking.terms.selection import Limit, Rule, select
 
 
 def made(rng, n, k, limited=False, entities=False):

@@ -8,7 +8,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 from drawing import draws
 from oracles.lists import all_lists, value_of
-from shortlist.picking.selection import InfeasibleError, Limit, Rule, select
+from shortlist.picking.terms.selection import InfeasibleError, Limit, Rule, select
 
 
 def keeps(rows, rule):

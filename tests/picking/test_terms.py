@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from shortlist import pick
-from shortlist.picking.order import read_order
-from shortlist.picking.probability import calibrate
+from shortlist.picking.forecast.probability import calibrate
+from shortlist.picking.terms.order import read_order
 
 SAID = dict.fromkeys(
     ("value", "cost", "one_per", "limits", "exclude", "time", "delay", "base_rate", "fill")
@@ -39,7 +39,7 @@ def tables():
 def few_replays():
     """Each is an integer programme under limits; tests of replays are elsewhere."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("shortlist.picking.replay._FEW_REPLAYS", 15)
+        patch.setattr("shortlist.picking.terms.replay._FEW_REPLAYS", 15)
         yield
 
 

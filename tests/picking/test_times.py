@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
 from shortlist import pick
-from shortlist.picking.times import as_delay, as_times, time_splits
+from shortlist.picking.terms.times import as_delay, as_times, time_splits
 
 
 @given(

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from shortlist.picking.replay import Records, replay
-from shortlist.picking.selection import Limit, Rule, select
-from shortlist.picking.windows import Window, levelled, past_windows, stretch, trend
+from shortlist.picking.terms.replay import Records, replay
+from shortlist.picking.terms.selection import Limit, Rule, select
+from shortlist.picking.terms.windows import Window, levelled, past_windows, stretch, trend
 
 WEEK = 7 * 86_400.0
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from shortlist import pick
 from shortlist.datasets import load_tumours
-from shortlist.picking.comparison import (
+from shortlist.picking.forecast.comparison import (
     Comparison,
     Entry,
     ExpectedHits,

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from sklearn.model_selection import TimeSeriesSplit
 
 from shortlist import pick
-from shortlist.picking.drift import Drift
+from shortlist.picking.drift.drift import Drift
 from shortlist.report import write_report
 from shortlist.report._figures import _smooth, curve, dots
 from shortlist.report._page import _json, page

@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from .._files import free_names
 from .._written import percent
 from ..datasets import load_credit
-from ..picking.models import Task, default_features
+from ..picking.race.models import Task, default_features
 from ._picking import run_pick
 from ._request import Request
 

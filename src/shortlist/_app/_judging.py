@@ -51,7 +51,7 @@ def run_evaluate(
         alone=saved is not None,
     )
     from ..metrics import interval
-    from ..picking.history import check_budget
+    from ..picking.race.history import check_budget
 
     for note in notes:
         warn(note)

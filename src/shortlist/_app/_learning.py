@@ -13,10 +13,10 @@ import pandas as pd
 from sklearn.preprocessing import FunctionTransformer
 
 from .. import picking
-from ..picking.drift import drawn_rows
-from ..picking.promise import promises_of
-from ..picking.reasons import Reasons, find_reasons
-from ..picking.subject import Shown, Subject
+from ..picking.drift.drift import drawn_rows
+from ..picking.forecast.promise import promises_of
+from ..picking.reasons.reasons import Reasons, find_reasons
+from ..picking.reasons.subject import Shown, Subject
 from ._cells import printable
 from ._columns import ABSENT, DATE, Columns, StrangeCount
 from ._copies import Copies

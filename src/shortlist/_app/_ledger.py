@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from .._written import fixed
-from ..picking.comparison import counted
-from ..picking.ledger import LEVEL, Decay, Line, judge
-from ..picking.promise import Promise
+from ..picking.forecast.comparison import counted
+from ..picking.forecast.ledger import LEVEL, Decay, Line, judge
+from ..picking.forecast.promise import Promise
 from ._tables import TableError
 
 _FIELDS = (

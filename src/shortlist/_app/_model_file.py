@@ -20,7 +20,7 @@ import skops.io
 from sklearn.exceptions import InconsistentVersionWarning
 
 from .. import __version__
-from ..picking.promise import Promises
+from ..picking.forecast.promise import Promises
 from ._cells import printable
 from ._columns import Columns
 from ._features import Features

@@ -42,7 +42,7 @@ def run_score(
         if candidates != "-":
             check_file(candidates, candidates)
         check_model(model)
-        from ..picking.history import check_budget
+        from ..picking.race.history import check_budget
         from ..picking.result import best_first
         from ._model_file import load_model
 

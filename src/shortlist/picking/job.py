@@ -19,23 +19,31 @@ from .. import __version__
 from .._checks import check_choice, check_seed
 from .._scores import positive_scores, take_rows
 from ..certificate import Certificate
-from .clusters import NAME as CLUSTER
-from .combining import Combination, combine
-from .comparison import COMBINATION, forecast_budgets
-from .drift import drawn_rows, find_drift, weighted_outlook, weighted_rows
-from .goals import GOALS, Goal
-from .guarantee import check_shift, check_wish, refuse_beside, reserve
-from .heats import run_heat
-from .history import Candidates, make_folds, stacked
-from .importance import Study
-from .models import EFFORTS, RACE_ROWS, Task, as_numbers, contestants, default_features, kind_of
-from .order import Clusters, read_order, time_folds, windows_in_words
-from .outlook import Evidence, Outlook
-from .plan import make_plan
-from .race import Progress, Race, fit_features, fit_model, fit_problems, run_race
+from .drift.drift import drawn_rows, find_drift, weighted_outlook, weighted_rows
+from .forecast.comparison import COMBINATION, forecast_budgets
+from .forecast.guarantee import check_shift, check_wish, refuse_beside, reserve
+from .forecast.outlook import Evidence, Outlook
+from .race.combining import Combination, combine
+from .race.goals import GOALS, Goal
+from .race.heats import run_heat
+from .race.history import Candidates, make_folds, stacked
+from .race.models import (
+    EFFORTS,
+    RACE_ROWS,
+    Task,
+    as_numbers,
+    contestants,
+    default_features,
+    kind_of,
+)
+from .race.race import Progress, Race, fit_features, fit_model, fit_problems, run_race
+from .race.scoring import check_scoring
+from .reasons.importance import Study
+from .reasons.subject import Shown, subject_of
 from .result import Shortlist, at_budget
-from .scoring import check_scoring
-from .subject import Shown, subject_of
+from .terms.clusters import NAME as CLUSTER
+from .terms.order import Clusters, read_order, time_folds, windows_in_words
+from .terms.plan import make_plan
 
 __all__ = ["Shortlist", "pick"]
 
@@ -107,7 +115,7 @@ def pick(
         of their entities.
     precision : float, default=None
         Instead of `k`: the longest list of which this share is hits, guaranteed. Part of the
-        negatives is set aside to check it (:mod:`shortlist.picking.guarantee` says which
+        negatives is set aside to check it (:mod:`shortlist.picking.forecast.guarantee` says which
         theorem); the list may be empty. Not together with what takes rows by more than
         their score: weights, groups, values, limits, entities, times.
     guarantee : {"expected", "high_probability"}, default="expected"

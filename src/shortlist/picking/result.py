@@ -15,8 +15,8 @@ from .._cutoff import first_k
 from .._scores import take_rows
 from .._written import percent
 from ..certificate import Certificate
-from .combining import HeldOut
-from .comparison import (
+from .drift.drift import Drift
+from .forecast.comparison import (
     Comparison,
     ExpectedHits,
     Forecast,
@@ -28,17 +28,17 @@ from .comparison import (
     ranking,
     through,
 )
-from .drift import Drift
-from .history import as_table
-from .importance import Study, find_importance
-from .outlook import Outlook
-from .plan import ExpectedGain, Plan
-from .reasons import Reasons, find_reasons
-from .subject import Subject
-from .windows import Window
+from .forecast.outlook import Outlook
+from .race.combining import HeldOut
+from .race.history import as_table
+from .reasons.importance import Study, find_importance
+from .reasons.reasons import Reasons, find_reasons
+from .reasons.subject import Subject
+from .terms.plan import ExpectedGain, Plan
+from .terms.windows import Window
 
 if TYPE_CHECKING:
-    from .guarantee import Guarantee
+    from .forecast.guarantee import Guarantee
 
 # Rows of the longest list that a report explains: each costs some hundred mixed rows to score.
 _EXPLAINED = 500

@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from .._written import fixed
-from ..picking.comparison import COMBINATION
+from ..picking.forecast.comparison import COMBINATION
 from ._figures import Curve, calibration, curve, dots, tested
 from ._rows import listed
 from ._scale import Scale, rounded_around
@@ -32,8 +32,8 @@ from ._words import (
 )
 
 if TYPE_CHECKING:
-    from ..picking.comparison import Comparison, Entry
-    from ..picking.reasons import Reasons
+    from ..picking.forecast.comparison import Comparison, Entry
+    from ..picking.reasons.reasons import Reasons
     from ..picking.result import Shortlist
 
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..picking.reasons import cell_text
+from ..picking.reasons.reasons import cell_text
 from ._words import DASH, percent
 
 if TYPE_CHECKING:
-    from ..picking.reasons import Reasons
+    from ..picking.reasons.reasons import Reasons
     from ..picking.result import Shortlist
 
 # Columns beside those that name a row; the others come with the reasons.

@@ -8,7 +8,7 @@ from decimal import ROUND_CEILING, Context
 from .._written import fixed
 from .._written import percent as written_percent
 from ..certificate import Certificate
-from ..picking.comparison import COMBINATION, Comparison, Entry
+from ..picking.forecast.comparison import COMBINATION, Comparison, Entry
 
 DASH = "–"
 

@@ -11,7 +11,7 @@ from .._files import Outputs
 from ._page import page
 
 if TYPE_CHECKING:
-    from ..picking.reasons import Reasons
+    from ..picking.reasons.reasons import Reasons
     from ..picking.result import Shortlist
 
 

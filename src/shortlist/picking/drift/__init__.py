@@ -1,0 +1,1 @@
+"""Whether the candidates are like the history."""

@@ -1,0 +1,1 @@
+"""Contestants, the folds they race on, and the combination that comes of it."""

@@ -1,0 +1,1 @@
+"""Why a row is on the list, and which columns matter."""

@@ -8,6 +8,8 @@ from shortlist import pick
 from shortlist.picking.forecast.probability import calibrate
 from shortlist.picking.terms.order import read_order
 
+from .made import Column, rows, slow_share
+
 SAID = dict.fromkeys(
     ("value", "cost", "one_per", "limits", "exclude", "time", "delay", "base_rate", "fill")
 )
@@ -276,6 +278,34 @@ def test_numbers_in_time_say_where_they_are_heading(tables):
     assert len(result.windows) >= 1
     assert result.windows[0].begin < result.windows[-1].end
     assert result.expected_gain.low <= result.expected_gain.value <= result.expected_gain.high
+
+
+class Shifted(Column):
+    """Scores of every fit are moved by an amount of their own."""
+
+    def fit(self, X, y, sample_weight=None):
+        self.move_ = float(np.random.default_rng(int(1e6 * abs(X[0, 0]))).normal(scale=4))
+        return super().fit(X, y)
+
+    def decision_function(self, X):
+        return super().decision_function(X) + self.move_
+
+
+def test_rows_of_different_folds_are_compared_by_their_places():
+    """Each fold has a model of its own; the candidates have one for all."""
+    (X, y), (C, _) = (rows(n, n, strength=2.5) for n in (600, 200))
+    group = (np.zeros(600), np.zeros(200))
+    result = pick(
+        X, y, C, 20, models={"logistic regression": Shifted()}, limits=[(group, 20)]
+    )  # fmt: skip
+    held = result.held_out_rows
+    by_fold = [
+        slow_share(held.positive[some], held.log_odds[some], held.weight[some], 0.1)
+        for some in (held.fold == number for number in range(5))
+    ]
+    together = slow_share(held.positive, held.log_odds, held.weight, 0.1)
+    assert abs(result.expected_hits.value - 200 * np.mean(by_fold)) < 1.5
+    assert 200 * together < 200 * np.mean(by_fold) - 3
 
 
 def test_calibration_is_monotone_and_right_at_the_top():

@@ -170,9 +170,7 @@ class Plan:
         recent = np.flatnonzero(self.recent)
         rule = replace(self.terms.rule(k, self.side.take(recent)), fill=True)
         records = replace(self.records.ranked_by(gain).take(recent), rule=rule)
-        if self.time is not None:
-            level = levelled(records.gain, self.fold[recent], records.weight)
-            records = records.ranked_by(level)
+        records = records.ranked_by(levelled(records.gain, self.fold[recent], records.weight))
         coming = self._open()
         n, cells = coming.longest, None
         if coming.entity is None and self.terms.bounds:

@@ -16,7 +16,7 @@ from sklearn.metrics import pairwise
 from drawing import draws
 from kernel_data import random_data
 from shortlist import TopPush
-from shortlist.rows.cache import RowCache
+from shortlist.rows.cache import Known, RowCache
 from shortlist.rows.kernels import KernelMatrix, kernel_function
 from shortlist.rows.weighted import merge_duplicates
 
@@ -215,6 +215,39 @@ def test_row_cache(seed, slots, dtype):
         np.testing.assert_allclose(
             cache.entries(rows, columns), K[np.ix_(rows, columns)], atol=1e-5
         )
+        cache.release(rng.random(12) < 0.5)
+
+
+@draws(40)
+@given(
+    seed=st.integers(0, 999),
+    slots=st.integers(1, 12),
+    columns=st.sampled_from([3, 70]),
+    kernel=st.sampled_from(["rbf", "laplacian"]),
+)
+def test_rows_take_over_what_is_known(seed, slots, columns, kernel):
+    """What a solver holds is copied, the rest computed: rows and sums are the same."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((12, columns))
+    matrix = KernelMatrix(X, kernel_function(kernel, X, gamma=0.5 / columns))
+    order = rng.permutation(12)
+    K = matrix.entries(order, order)
+    cache = RowCache(matrix, order, (slots + columns) * 12 * matrix.dtype.itemsize)
+    for length in (7, 12, 12):
+        held = rng.choice(length, rng.integers(1, length + 1), replace=False)
+        known = Known(held, np.ascontiguousarray(K[np.ix_(held, held)]))
+        positions = rng.choice(length, 4, replace=False)
+        a, out = rng.standard_normal(4), np.zeros(length)
+        before = cache.computed
+        cache.add_to([out], positions, [a], known=known)
+        np.testing.assert_allclose(out, K[:length, positions] @ a, atol=1e-12)
+        assert cache.computed - before <= 4 * length
+        kept = positions[cache.holds(positions, length)]
+        entries = cache.entries(kept, np.arange(length))
+        np.testing.assert_allclose(entries, K[kept][:, :length], atol=1e-12)
+        if length == 7 and not matrix.cheap and cache.holds(positions, length).all():
+            known_part = np.isin(positions, held).sum() * len(held)
+            assert cache.computed - before == 4 * length - known_part
         cache.release(rng.random(12) < 0.5)
 
 

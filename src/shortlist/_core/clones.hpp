@@ -1,11 +1,12 @@
-// Loops compiled twice, for any processor and for AVX2, and chosen at run time where the
+// Loops compiled for any processor, for AVX2 and for AVX-512, and chosen at run time where the
 // platform can (GCC with the GNU C library); elsewhere, and under a sanitizer that would run
 // before the choice is made, the compiler's default.
 #pragma once
 
 #if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__clang__) && \
     __GNUC__ >= 12 && !defined(SHORTLIST_SANITIZED)
-#define SHORTLIST_CLONES __attribute__((target_clones("default", "arch=x86-64-v3")))
+#define SHORTLIST_CLONES \
+  __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
 #else
 #define SHORTLIST_CLONES
 #endif

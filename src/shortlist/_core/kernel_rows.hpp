@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "clones.hpp"
 #include "interrupt.hpp"
@@ -40,16 +41,44 @@ void add_rows(const T* rows, std::size_t stride, const std::int64_t* slots,
   }
 }
 
-// out[to_rows, to_columns] = source[rows, columns]
+// Columns that follow each other on both sides.
+struct Run {
+  std::size_t from, to, length;
+};
+
+inline std::vector<Run> runs_of(const std::int64_t* columns, const std::int64_t* to_columns,
+                                std::size_t n_columns) {
+  std::vector<Run> runs;
+  for (std::size_t j = 0; j < n_columns; ++j) {
+    const auto from = static_cast<std::size_t>(columns[j]);
+    const auto to = static_cast<std::size_t>(to_columns[j]);
+    if (!runs.empty() && runs.back().from + runs.back().length == from &&
+        runs.back().to + runs.back().length == to) {
+      ++runs.back().length;
+    } else {
+      runs.push_back({from, to, 1});
+    }
+  }
+  return runs;
+}
+
+// out[to_rows, to_columns] = source[rows, columns]; whole runs of columns where they are long.
 template <typename T>
 void gather(const T* source, std::size_t stride, const std::int64_t* rows, std::size_t n_rows,
             const std::int64_t* columns, std::size_t n_columns, T* out, std::size_t out_stride,
             const std::int64_t* to_rows, const std::int64_t* to_columns) {
+  constexpr std::size_t kLong = 4;
+  const std::vector<Run> runs = runs_of(columns, to_columns, n_columns);
+  const bool whole = runs.size() * kLong <= n_columns;
   Watch watch;
   for (std::size_t i = 0; i < n_rows; ++i) {
     const T* from = source + static_cast<std::size_t>(rows[i]) * stride;
     T* to = out + static_cast<std::size_t>(to_rows[i]) * out_stride;
-    for (std::size_t j = 0; j < n_columns; ++j) to[to_columns[j]] = from[columns[j]];
+    if (whole) {
+      for (const Run& run : runs) std::copy_n(from + run.from, run.length, to + run.to);
+    } else {
+      for (std::size_t j = 0; j < n_columns; ++j) to[to_columns[j]] = from[columns[j]];
+    }
     watch.count(n_columns);
   }
 }

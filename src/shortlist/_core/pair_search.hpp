@@ -46,7 +46,7 @@ struct Mover {
   double slope, base, sign;
 };
 
-constexpr std::size_t kLanes = 8;
+constexpr std::size_t kLanes = 16;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Curvatures that rounding has made zero or less.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -22,6 +23,22 @@ _COLUMNS = 2048
 _STRIP = 2048
 # Share of the memory that a copy of the training rows may take: blocks gain much by it.
 _COPY = 0.25
+
+
+@dataclass(frozen=True)
+class Known:
+    """Entries that a solver holds already.
+
+    Attributes
+    ----------
+    positions : ndarray of int
+        Rows and columns, none twice.
+    matrix : ndarray
+        The entries among them.
+    """
+
+    positions: np.ndarray
+    matrix: np.ndarray
 
 
 class RowCache:
@@ -129,11 +146,13 @@ class RowCache:
         positions: np.ndarray,
         coefficients: list[np.ndarray],
         tick: Callable[[], None] = lambda: None,
+        known: Known | None = None,
     ) -> None:
         """Add the rows at `positions`, times each set of coefficients, to each output.
 
         An output of length u receives the first u columns. `tick` is called between parts
         of entries, and may raise: the rows stay right, the outputs are then of no use.
+        Where entries are dear, rows that are kept take over what is `known` of them.
         """
         length = len(outputs[0])
         for position in positions[self._slot[positions] < 0]:
@@ -143,6 +162,8 @@ class RowCache:
         self.most_rows = max(self.most_rows, len(self._rows) - len(self._free))
         kept = self._slot[positions] >= 0
         inside = positions[kept]
+        if known is not None and not self.kernel.cheap:
+            self._take_over(inside, length, known, tick)
         self._extend(inside, length, tick)
         slots = np.ascontiguousarray(self._slot[inside], dtype=np.int64)
         for out, values in zip(outputs, coefficients, strict=True):
@@ -171,6 +192,40 @@ class RowCache:
 
         every(tile, _ticking(range(0, length, _COLUMNS), tick))
         self._count(len(positions) * length)
+
+    def _take_over(
+        self, positions: np.ndarray, length: int, known: Known, tick: Callable[[], None]
+    ) -> None:
+        """Fill the kept rows that are known in part: copy that part, compute the others."""
+        place = np.full(length, -1)
+        place[known.positions] = np.arange(len(known.positions))
+        filled = self._filled[positions]
+        for done in np.unique(filled[filled < length]):
+            lacking = positions[(filled == done) & (place[positions] >= 0)]
+            behind = place[done:]
+            copied = np.flatnonzero(behind >= 0) + done
+            computed = np.flatnonzero(behind < 0) + done
+            for i in range(0, len(lacking), _ROWS):
+                group = lacking[i : i + _ROWS]
+                slots = self._slot[group]
+                _core.gather(known.matrix, place[group], place[copied], self._rows, slots, copied)
+                self._fill_columns(group, computed, slots, tick)
+                self._filled[group] = length
+
+    def _fill_columns(
+        self, rows: np.ndarray, columns: np.ndarray, slots: np.ndarray, tick: Callable[[], None]
+    ) -> None:
+        """Compute entries of kept rows at columns that do not follow each other."""
+        here = np.arange(len(rows))
+
+        def tile(start: int) -> None:
+            part = columns[start : start + _COLUMNS]
+            entries = np.empty((len(rows), len(part)), dtype=self.kernel.dtype)
+            self.kernel.fill(self.order[rows], self.order[part], entries, here)
+            _core.gather(entries, here, np.arange(len(part)), self._rows, slots, part)
+
+        every(tile, _ticking(range(0, len(columns), _COLUMNS), tick))
+        self._count(len(rows) * len(columns))
 
     def _extend(self, positions: np.ndarray, length: int, tick: Callable[[], None]) -> None:
         """Compute the columns up to `length` that these kept rows lack."""

@@ -16,8 +16,8 @@ from .operators import as_rows
 from .rounding import UNIT, UNIT32, canonical
 from .weighted import CountedRows
 
-# Rows that are widened or moved at a time.
-_STEP = 2048
+# Numbers that are widened or moved at a time: as many as a processor's cache holds.
+_VALUES = 1 << 16
 
 
 def tanimoto_kernel(X: Any, Y: Any) -> np.ndarray:
@@ -227,8 +227,9 @@ class NamedKernel:
     def squares(self, X: Any) -> np.ndarray:
         """Squared length of every row, from the centre."""
         out = np.empty(X.shape[0])
-        for start in range(0, X.shape[0], _STEP):
-            part = slice(start, start + _STEP)
+        step = max(1, _VALUES // max(1, X.nnz // len(out) if sparse.issparse(X) else X.shape[1]))
+        for start in range(0, X.shape[0], step):
+            part = slice(start, start + step)
             out[part] = as_rows(self.centred(X[part].astype(np.float64))).squared_norms()
         return out
 

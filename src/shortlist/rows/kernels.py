@@ -24,6 +24,8 @@ KERNEL_NAMES = (*KINDS, "precomputed")
 # Entries are computed in parts large enough for BLAS and small enough to be forgotten.
 _ROWS = 512
 _COLUMNS = 2048
+# Columns of rows up to which a Gaussian entry costs no more than a copy of it.
+_NARROW = 64
 
 
 def kernel_function(
@@ -118,6 +120,8 @@ class KernelMatrix:
     relative : bool
         Whether an entry is off by a share of itself at most: with the r of :meth:`bounds`,
         by :math:`\rho (1 + \rho)` times the computed one, :math:`\rho = r_i + r_j`.
+    cheap : bool
+        Whether an entry is computed as fast as it is copied.
     precomputed : bool
         Whether `X` is the matrix.
     function : callable or None
@@ -139,6 +143,7 @@ class KernelMatrix:
         self._X, self._function = X, function
         self._gaussian: GaussianEntries | None = None
         self._wide_gaussian: GaussianEntries | None = None
+        self._bounds: tuple[np.ndarray, np.ndarray] | None = None
         gaussian = _with_blocks(X, function)
         if gaussian is not None:
             self._wide_gaussian = wide_blocks = _blocks(X, gaussian, np.float64)
@@ -160,6 +165,7 @@ class KernelMatrix:
         else:
             self.dtype = np.dtype(np.float32 if self.scores_narrow else np.float64)
         self.relative = self._gaussian is not None
+        self.cheap = self.precomputed or (self.relative and X.shape[1] <= _NARROW)
 
     def widened(self) -> KernelMatrix:
         """Return the same matrix with float64 entries, computed in float64."""
@@ -182,7 +188,10 @@ class KernelMatrix:
         X, function = self._given
         wide = wide or self.dtype == np.float64
         if isinstance(function, NamedKernel):
-            return function.bounds(X, UNIT if wide else UNIT32)
+            if self._bounds is None:
+                self._bounds = function.bounds(X, UNIT)
+            q, r = self._bounds
+            return q, r if wide else r * (UNIT32 / UNIT)  # every r is so many units
         if function is not None and not wide:
             return None
         q = np.sqrt(np.maximum(self.diagonal(), 0.0))

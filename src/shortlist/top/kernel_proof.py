@@ -38,7 +38,9 @@ from .kernel_problem import (
 )
 from .working_set import fill_caps
 
-_STEP = 1024
+# Rows and columns of a block of float64 entries: of equal rows half of the blocks is computed,
+# and of those on the diagonal all.
+_STEP = 512
 # Rows whose products are summed before they join the others: shorter sums round less.
 _GROUP = 512
 # Seconds per entry and row that adding up kernel rows takes, roughly.
@@ -130,7 +132,7 @@ class KernelProver:
 
     def _seconds_per_entry(self) -> float:
         if self._pace is None:
-            some = self.layout.order[: _STEP // 2]
+            some = self.layout.order[:_STEP]
             self.problem.kernel.wide_entries(some[:2], some[:2])
             start = time.perf_counter()
             self.problem.kernel.wide_entries(some, some)

@@ -28,7 +28,7 @@ import math
 import numpy as np
 
 from ..certificate import Monitor, Proof
-from ..rows.cache import RowCache
+from ..rows.cache import Known, RowCache
 from ..rows.kernels import KernelMatrix
 from ..rows.threads import team
 from .kernel_problem import DualPoint, KernelTopProblem, Layout
@@ -185,7 +185,9 @@ class _Rounds:
     def _add_rows(
         self, outputs: list[np.ndarray], positions: np.ndarray, values: list[np.ndarray]
     ) -> None:
-        self.memory.cache.add_to(outputs, positions, values, self._tick)
+        work = self.working
+        known = None if work is None else Known(work.positions, work.gram)
+        self.memory.cache.add_to(outputs, positions, values, self._tick, known)
 
     def leave(self) -> None:
         """Offer what the last level led to, and leave the kernel rows to the next fit."""

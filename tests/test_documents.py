@@ -88,9 +88,17 @@ def check_lists(rows):
     assert (limited["country"] == "DE").sum() <= 10
     assert (limited["country"] == "NL").sum() >= 15
     assert limited["customer"].value_counts().max() <= 2
-    for name, length in (("limited", 50), ("diverse", 50), ("rare", 50), ("next-week", 20)):
+    for name, length in (
+        ("limited", 50),
+        ("diverse", 50),
+        ("rare", 50),
+        ("next-week", 20),
+        ("strangers", 20),
+        ("assay-best", 30),
+    ):
         assert len(pd.read_csv(f"{name}.csv")) == length, name
     assert len(pd.read_csv("assay-next.csv")) == 30
+    assert pd.read_csv("assay-best.csv")["country"].value_counts().max() <= 12
 
 
 def test_python_of_the_readme(short_race, monkeypatch):

@@ -89,15 +89,62 @@ MISTAKES = {
     ("--at-most", "land:north=5"): "there is no column 'land'",
     ("--at-most", "region:north=-3"): "a whole number of rows, at least 0",
     ("--at-most-each", "region=many"): "a whole number of rows, at least 0",
+    ("--at-most", "region:north=3", "--at-most", "region:north=5"): "two limits of one kind, 3 and",
+    ("--at-most-each", "region=4", "--at-least", "region:north=5"): "at most 4: that contradicts",
     ("--at-least", "region:north=70"): "at least 70 of region=north: there are",
     ("--at-least", "region:north=7", "--at-least", "region:south=7"): "the budget is 12",
-    ("--base-rate", "2"): "--base-rate 2 must be a share between 0 and 1",
     ("--clusters", "20"): "--clusters 20 limits nothing by itself",
     ("--exclude", "nothing.csv"): "nothing.csv does not exist",
     ("--time", "region"): "which is no date",
     ("--delay", "2d"): "needs --time",
     ("--only-new",): "needs --time",
 }
+
+
+@pytest.mark.parametrize("share", ["2", "x", "101%", "0"])
+def test_a_base_rate_is_a_share(tables, invoke, share):
+    done = invoke(*PICK, "--drop", "grade", "--base-rate", share)
+    assert done.exit_code == 2
+    assert f"{share!r} is no share: give one such as 0.01 or 1%" in done.stderr
+
+
+def test_a_base_rate_may_be_a_percentage(tables, invoke):
+    found = told(invoke(*PICK, "--drop", "grade", "--base-rate", "4%", "--json"))
+    assert "4.0 % of the candidates are taken to be positive, as you said" in found["verdict"]
+
+
+def test_a_limit_of_each_group_and_one_of_its_own(tables, invoke):
+    """Both are one grouping: a sorted list, no integer programme."""
+    limits = ("--at-most-each", "region=5", "--at-most", "region:south=2")
+    found = told(invoke(*PICK, "--drop", "grade", *limits, "--json"))
+    held = tables.loc[[entry["no"] for entry in found["list"]], "region"].value_counts()
+    assert held.max() == 5
+    assert held["south"] == 2
+
+
+def test_times_may_be_counted(tables, invoke):
+    for name in ("h.csv", "c.csv"):
+        rows = pd.read_csv(name, sep=";", dtype=str)
+        start = pd.Timestamp("2024-03-01")
+        rows["day"] = (pd.to_datetime(rows["day"]) - start).dt.days
+        rows.to_csv(name, index=False, sep=";")
+    found = told(invoke(*PICK, "--drop", "grade", "--time", "day", "--delay", "2", "--json"))
+    assert (
+        "windows of 19, each after what was learned from, labels known after 2"
+        in (found["settings"]["cv"])
+    )
+    done = invoke(*PICK, "--drop", "grade", "--time", "day", "--delay", "2d")
+    assert "delay must be a number in the unit of time" in done.stderr
+
+
+def test_numbers_given_as_labels_are_pointed_to_the_outcome(tables, invoke):
+    done = invoke(*("grade" if word == "bad" else word for word in PICK), "--drop", "bad")
+    assert done.exit_code == 1
+    assert "write --outcome grade in place of --label" in done.stderr
+    words = ("region" if word == "bad" else word for word in PICK)
+    done = invoke(*words, "--drop", "bad", "--drop", "grade")
+    assert "--positive" in done.stderr
+    assert "--outcome" not in done.stderr
 
 
 @pytest.mark.parametrize("options", MISTAKES, ids=" ".join)

@@ -8,6 +8,8 @@ from shortlist import pick
 from shortlist.picking.forecast.probability import calibrate
 from shortlist.picking.terms.order import read_order
 
+from .made import Column, rows, slow_share
+
 SAID = dict.fromkeys(
     ("value", "cost", "one_per", "limits", "exclude", "time", "delay", "base_rate", "fill")
 )
@@ -150,6 +152,42 @@ def test_rows_that_cost_more_than_they_bring_are_left_out(tables):
         assert "no other row is expected to bring" in result.verdict
 
 
+def test_the_forecast_stays_inside_a_short_list(tables):
+    """Few rows are worth so much: what is promised is what these can bring."""
+    C = tables[2]
+    for cost in (30.0, 60.0, 1e4):
+        result = found(tables, value="amount", cost=cost)
+        amounts = C["amount"].to_numpy()[result.selected]
+        hits, gain = result.expected_hits, result.expected_gain
+        assert 0 <= hits.low <= hits.value <= hits.high <= len(amounts)
+        assert -cost * len(amounts) <= gain.low <= gain.value <= gain.high
+        assert gain.high <= (amounts - cost).sum() + 1e-9
+    assert len(result.selected) == 0
+    assert (gain.value, gain.low, gain.high) == (0.0, 0.0, 0.0)
+
+
+def test_a_fraction_of_the_budget_counts_entities(tables):
+    C = tables[2]
+    assert read(tables, one_per="customer")[2].budget(0.1) == np.ceil(0.1 * C["customer"].nunique())
+    assert read(tables)[2].budget(0.1) == 20
+    assert read(tables, one_per="customer")[2].budget(20) == 20
+
+
+def test_impossible_limits_are_named_before_anything_is_learned(tables):
+    def too_late(done, total, message):
+        raise AssertionError(message)
+
+    limits = {"region": {"north": (8, 10)}, "customer": 0}
+    with pytest.raises(ValueError, match="give up at least 8 and at most 10 of region=north"):
+        found(tables, limits=limits, progress=too_late)
+
+
+def test_limits_that_take_nothing_away_cost_nothing(tables):
+    result = found(tables, limits={"region": 20})
+    assert "The limits cost nothing." in result.verdict
+    assert result.expected_gain.limits_cost == 0.0
+
+
 def test_value_finds_more_money_than_hits(tables, plain):
     _, _, C, y = tables
     money = y * C["amount"].to_numpy()
@@ -240,6 +278,34 @@ def test_numbers_in_time_say_where_they_are_heading(tables):
     assert len(result.windows) >= 1
     assert result.windows[0].begin < result.windows[-1].end
     assert result.expected_gain.low <= result.expected_gain.value <= result.expected_gain.high
+
+
+class Shifted(Column):
+    """Scores of every fit are moved by an amount of their own."""
+
+    def fit(self, X, y, sample_weight=None):
+        self.move_ = float(np.random.default_rng(int(1e6 * abs(X[0, 0]))).normal(scale=4))
+        return super().fit(X, y)
+
+    def decision_function(self, X):
+        return super().decision_function(X) + self.move_
+
+
+def test_rows_of_different_folds_are_compared_by_their_places():
+    """Each fold has a model of its own; the candidates have one for all."""
+    (X, y), (C, _) = (rows(n, n, strength=2.5) for n in (600, 200))
+    group = (np.zeros(600), np.zeros(200))
+    result = pick(
+        X, y, C, 20, models={"logistic regression": Shifted()}, limits=[(group, 20)]
+    )  # fmt: skip
+    held = result.held_out_rows
+    by_fold = [
+        slow_share(held.positive[some], held.log_odds[some], held.weight[some], 0.1)
+        for some in (held.fold == number for number in range(5))
+    ]
+    together = slow_share(held.positive, held.log_odds, held.weight, 0.1)
+    assert abs(result.expected_hits.value - 200 * np.mean(by_fold)) < 1.5
+    assert 200 * together < 200 * np.mean(by_fold) - 3
 
 
 def test_calibration_is_monotone_and_right_at_the_top():

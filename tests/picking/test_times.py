@@ -57,12 +57,15 @@ def test_times_of_many_kinds_agree():
     assert not calendar
 
 
-@pytest.mark.parametrize("delay", ["7d", 7, timedelta(days=7), np.timedelta64(7, "D"), "168 h"])
+@pytest.mark.parametrize(
+    "delay",
+    ["7d", "7 days", "1 week", "7", 7, timedelta(days=7), np.timedelta64(7, "D"), "168 h"],
+)
 def test_delays_of_many_kinds_agree(delay):
     assert as_delay(delay, calendar=True) == 7 * 86_400
 
 
-@pytest.mark.parametrize("delay", ["a week", -1, float("nan"), True, "7m"])
+@pytest.mark.parametrize("delay", ["a week", -1, float("nan"), True, "7m", "-7d", "-7", "nan"])
 def test_a_bad_delay_is_named(delay):
     with pytest.raises(ValueError, match=r"delay must be a number of days.*got delay="):
         as_delay(delay, calendar=True)

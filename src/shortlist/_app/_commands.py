@@ -107,7 +107,7 @@ from . import _options
 )
 @click.option(
     "--base-rate",
-    type=float,
+    type=_options.Share(),
     metavar="SHARE",
     help="Share of positives among the candidates, where the history was thinned.",
 )

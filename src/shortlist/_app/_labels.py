@@ -63,6 +63,7 @@ def read_labels(
     positive: str | None,
     name: str,
     alone: bool = False,
+    instead: str = "",
 ) -> tuple[np.ndarray, np.ndarray, str]:
     """Return which rows have a label, which of those are positive, and the positive label.
 
@@ -78,6 +79,8 @@ def read_labels(
         What messages call the file.
     alone : bool, default=False
         Whether one class may be all there is: the rows of a list may all be hits, or none.
+    instead : str, default=""
+        What to say where the column holds numbers, of which none is a label.
     """
     spelled = {cell: None if is_blank(cell) else spelling(cell) for cell in set(cells)}
     text = [spelled[cell] for cell in cells]
@@ -98,6 +101,7 @@ def read_labels(
             raise TableError(
                 f"{name}: column {label!r} holds {shown}{more}; say which one you look for, "
                 f"for example --positive {shlex.quote(values[-1])}."
+                + (f" {instead}" if instead and len(values) > 2 and _all_numbers(values) else "")
             )
         chosen = values[place]
     else:
@@ -109,6 +113,10 @@ def read_labels(
     present = np.array([value is not None for value in text], dtype=bool)
     hit = np.array([value == chosen for value in text if value is not None], dtype=bool)
     return present, hit, chosen
+
+
+def _all_numbers(values: Sequence[str]) -> bool:
+    return look_at_numbers(values, [1] * len(values)).readable == 1.0
 
 
 def find_leaks(

@@ -20,17 +20,9 @@ class Budget(click.ParamType):
         if not isinstance(value, str):
             return value
         text = value.strip().replace("_", "")
-        try:
-            if text.endswith("%"):
-                share = float(text[:-1]) / 100
-            elif text.isdecimal():
-                if int(text) >= 1:
-                    return int(text)
-                share = 0.0
-            else:
-                share = float(text)
-        except ValueError:
-            share = 0.0
+        if text.isdecimal() and int(text) >= 1:
+            return int(text)
+        share = _share(text)
         if not 0.0 < share < 1.0:
             self.fail(
                 f"{value!r} is no budget: give a count such as 100, or a share such as 0.05 or 5%.",
@@ -38,6 +30,29 @@ class Budget(click.ParamType):
                 ctx,
             )
         return share
+
+
+class Share(click.ParamType):
+    """A fraction or a percentage."""
+
+    name = "share"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Read ``0.05`` or ``5%``."""
+        share = _share(value.strip()) if isinstance(value, str) else float(value)
+        if not 0.0 < share < 1.0:
+            self.fail(f"{value!r} is no share: give one such as 0.01 or 1%.", param, ctx)
+        return share
+
+
+def _share(text: str) -> float:
+    """Read ``0.05`` or ``5%``; zero where it is neither."""
+    try:
+        return float(text[:-1]) / 100 if text.endswith("%") else float(text)
+    except ValueError:
+        return 0.0
 
 
 def _option(*names: str, **settings: Any) -> Callable[[Any], Any]:

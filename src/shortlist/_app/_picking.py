@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
@@ -77,7 +78,11 @@ def _read_known(old: Table, request: Request) -> tuple[np.ndarray, np.ndarray, s
     """Return which rows have an outcome, what it was, and the label that is looked for."""
     cells = old.cells(request.known)
     if request.outcome is None:
-        return read_labels(cells, request.known, request.positive, old.name)
+        instead = (
+            "For the list with the largest sum or mean of these numbers (a potency, an amount, "
+            f"grades) write --outcome {shlex.quote(request.known)} in place of --label."
+        )
+        return read_labels(cells, request.known, request.positive, old.name, instead=instead)
     present = np.array([not is_blank(cell) for cell in cells], dtype=bool)
     if not present.any():
         raise TableError(f"{old.name}: column {request.known!r} holds no number.")

@@ -112,10 +112,6 @@ class Said:
                 f"--clusters {self.clusters} limits nothing by itself: add --at-most-each "
                 f"{CLUSTER}=2, or so."
             )
-        if self.base_rate is not None and not 0.0 < self.base_rate < 1.0:
-            raise TableError(
-                f"--base-rate {self.base_rate:g} must be a share between 0 and 1, such as 0.01."
-            )
         if self.exclude is not None:
             check_file(self.exclude, self.exclude)
             if self.one_per is None and not ids:
@@ -262,6 +258,12 @@ def _times(
 
     wanted = parse_types([t for t in types if t.rpartition("=")[0] == name], [name])
     (column,) = read_columns(both[0][[name]], wanted or {name: "date"})[0].all
+    if not wanted and np.isnan(column.read(both[0][name])).all():
+        # Days or steps that are counted are times, too.
+        try:
+            return _numbers("--time", name, both, files, types)
+        except TableError:
+            pass
     found = []
     for rows, file in zip(both, files, strict=True):
         times = column.read(rows[name]) if column.kind == DATE else np.full(len(rows), np.nan)
@@ -281,13 +283,17 @@ def _limits(
     said: Said, both: tuple[pd.DataFrame, pd.DataFrame], files: tuple[str, str]
 ) -> list[tuple[Any, Any]]:
     """Return limits as :func:`shortlist.pick` takes them: one item a column."""
-    asked: dict[str, dict[str | None, list[float | None]]] = {}
+    asked: dict[str, dict[str | None, list[int | None]]] = {}
     for column, value, least, most in said.limits(list(both[0].columns)):
         group = None if value is None else spelling(value)
         bounds = asked.setdefault(column, {}).setdefault(group, [None, None])
         for place, bound in enumerate((least, most)):
-            if bound is not None:
-                bounds[place] = bound
+            if bound is not None and bounds[place] is not None:
+                name = column if group is None else f"{column}:{group}"
+                raise TableError(
+                    f"{name} has two limits of one kind, {bounds[place]} and {bound}; give one."
+                )
+            bounds[place] = bounds[place] if bound is None else bound
     items: list[tuple[Any, Any]] = []
     for column, by_group in asked.items():
         pair: Any = CLUSTER
@@ -301,12 +307,30 @@ def _limits(
                         f"{column} has no value {group!r} in {files[0]} or {files[1]}; it has "
                         f"{listed(sorted(there), 8)}."
                     )
-        each = by_group.pop(None, None)
-        if each is not None:
-            items.append((pair, each[1]))
-        if by_group:
-            items.append((pair, {group: tuple(bounds) for group, bounds in by_group.items()}))
+        each = by_group.pop(None, [None, None])[1]
+        if by_group and column != CLUSTER:
+            items.append((pair, _by_group(column, by_group, each, there)))
+        else:
+            items.append((pair, by_group or each))
     return items
+
+
+def _by_group(
+    column: str, named: dict[str | None, list[int | None]], each: int | None, there: set[str]
+) -> dict[str, tuple[int | None, int | None]]:
+    """Return least and most of every group that has a bound of its own, or that all have."""
+    found = {}
+    for group in sorted(there if each is not None else {str(name) for name in named}):
+        least, most = named.get(group, [None, None])
+        if each is not None:
+            most = each if most is None else min(most, each)
+        if least is not None and most is not None and least > most:
+            raise TableError(
+                f"The list must hold at least {least} of {column}={group}, and at most {most}: "
+                "that contradicts."
+            )
+        found[group] = (least, most)
+    return found
 
 
 def _handled(

@@ -26,7 +26,7 @@ from .forecast.outlook import Evidence, Outlook
 from .race.combining import Combination, combine
 from .race.goals import GOALS, Goal
 from .race.heats import run_heat
-from .race.history import Candidates, check_budget, make_folds, stacked
+from .race.history import Candidates, make_folds, stacked
 from .race.models import (
     EFFORTS,
     RACE_ROWS,
@@ -111,7 +111,8 @@ def pick(
         blocks lets them stream: it is called twice, and only the scores are kept. Then
         the transductive method is left out.
     k : int or float, default=None
-        Budget: a number, or a fraction in (0, 1) of the candidates, rounded up.
+        Budget: a number, or a fraction in (0, 1) of the candidates, rounded up; with `one_per`
+        of their entities.
     precision : float, default=None
         Instead of `k`: the longest list of which this share is hits, guaranteed. Part of the
         negatives is set aside to check it (:mod:`shortlist.picking.forecast.guarantee` says which
@@ -280,7 +281,7 @@ def pick(
     judged = check_scoring(scoring, history.weight is not None)
     if wish is None:
         check_shift(shift, wish, base_rate, len(history), pool.n_rows)
-        places = check_budget(k, pool.n_rows)
+        places = terms.budget(k)
     else:
         shifted = check_shift(shift, wish, base_rate, len(history), pool.n_rows)
         history, left, checked = reserve(history, wish, seed, shifted)

@@ -31,7 +31,7 @@ from .forecast.comparison import (
 from .forecast.outlook import Outlook
 from .forecast.probability import shifted_to
 from .race.combining import HeldOut
-from .race.history import as_table, check_budget
+from .race.history import as_table
 from .reasons.importance import Study, find_importance
 from .reasons.reasons import Reasons, find_reasons
 from .reasons.subject import Subject
@@ -275,7 +275,7 @@ class Shortlist:
         -------
         Shortlist
         """
-        places = check_budget(k, self.n_candidates)
+        places = self.plan.terms.budget(k)
         left_out, chosen_for = self.comparison.left_out, self.settings["k"]
         return replace(
             self,

@@ -18,8 +18,6 @@ from .selection import select
 from .terms import Side, Terms
 from .windows import Window, levelled, past_windows, stretch, trend
 
-_TINY = np.finfo(float).tiny
-
 
 @dataclass(frozen=True)
 class ExpectedGain:
@@ -113,8 +111,10 @@ class Plan:
         rule = terms.rule(k, coming)
         gain = self.gain()
         selected = select(gain, rule, coming.allowed)
-        replays = self._replay(k, self.records.gain)
-        windows = self._windows(k)
+        # Where few rows are worth their cost, the forecast is that of so few.
+        places = k if terms.fill else len(selected)
+        replays = self._replay(places, self.records.gain)
+        windows = self._windows(places)
         per_row = terms.goal == "mean"
         gains = replays.gains(per_row)
         brought = [
@@ -127,7 +127,7 @@ class Plan:
             low = max(0.0, low)
         most_hits, cost = value, 0.0
         if terms.valued:
-            by_hits = self._replay(k, self.held_probability, fill=True)
+            by_hits = self._replay(k, self.held_probability)
             most_hits = float(by_hits.gains(per_row).mean())
         if rule.limits:
             free = select(gain, rule.without_limits(), coming.allowed)
@@ -137,16 +137,16 @@ class Plan:
         if terms.goal == "hits":
             found = [window.hits / window.size for window in windows]
             wider = stretch(replays.hits, found, recent)
-            longest = max(len(selected), int(replays.length.max()))
-            hits = _whole(replays.interval(replays.hits, CONFIDENCE, wider), longest)
-            if hits.value < 1.0:
+            hits = _whole(replays.interval(replays.hits, CONFIDENCE, wider), len(selected))
+            if hits.value < 1.0 and len(selected):
                 # No hit in the past is no proof that there is none: half a hit is added.
-                places = k * float(self.recent.sum()) / len(coming.value)
-                most = hit_interval(k, hits.value / k, np.inf, places, 0.0, CONFIDENCE)[1]
+                seen = places * float(self.recent.sum()) / len(coming.value)
+                share = hits.value / len(selected)
+                most = hit_interval(len(selected), share, np.inf, seen, 0.0, CONFIDENCE)[1]
                 hits = replace(hits, high=max(hits.high, most))
-                if terms.valued and len(selected):
-                    room = most * coming.value[selected].mean() - coming.cost[selected].sum()
-                    expected = replace(expected, high=max(expected.high, float(room)))
+                room = most * coming.value[selected].mean() - coming.cost[selected].sum()
+                expected = replace(expected, high=max(expected.high, float(room)))
+            expected = _between_none_and_all(expected, coming.take(selected))
             if not terms.valued:
                 expected = replace(expected, value=hits.value, low=hits.low, high=hits.high)
         return {
@@ -165,18 +165,12 @@ class Plan:
         """Return the candidates that may be taken."""
         return self.terms.candidates.take(np.flatnonzero(self.terms.candidates.allowed))
 
-    def _replay(self, k: int, gain: np.ndarray, fill: bool | None = None) -> Replays:
+    def _replay(self, k: int, gain: np.ndarray) -> Replays:
+        """Replay lists of `k` rows that are ranked by these gains."""
         recent = np.flatnonzero(self.recent)
-        rule = self.terms.rule(k, self.side.take(recent))
-        rule = rule if fill is None else replace(rule, fill=fill)
+        rule = replace(self.terms.rule(k, self.side.take(recent)), fill=True)
         records = replace(self.records.ranked_by(gain).take(recent), rule=rule)
-        if self.time is not None:
-            own = records.gain
-            level = levelled(own, self.fold[recent], records.weight)
-            if not rule.fill:
-                # What its own window would not have taken is not taken.
-                level = np.where(own > 0.0, np.maximum(level, _TINY), np.minimum(level, 0.0))
-            records = records.ranked_by(level)
+        records = records.ranked_by(levelled(records.gain, self.fold[recent], records.weight))
         coming = self._open()
         n, cells = coming.longest, None
         if coming.entity is None and self.terms.bounds:
@@ -189,10 +183,11 @@ class Plan:
 
     def _windows(self, k: int) -> tuple[Window, ...]:
         """Make the list in every window of the past."""
-        if self.time is None:
+        if self.time is None or k == 0:
             return ()
+        rule = replace(self.terms.rule(k, self.side), fill=True)
         return past_windows(
-            replace(self.records, rule=self.terms.rule(k, self.side)),
+            replace(self.records, rule=rule),
             self.fold,
             self.time,
             k / self.terms.candidates.longest,
@@ -227,7 +222,10 @@ class Plan:
         elif len(selected) < k:
             notes.append(f"The terms leave {len(selected)} rows for a budget of {k}.")
         if terms.bounds:
-            notes.append(f"The limits cost {amount(cost, like=gain.value)}{unit}.")
+            price = amount(cost, like=gain.value)
+            # Fewer rows may have a larger mean, and a price may be too small to be written.
+            free = cost <= 0.0 or not price.strip("0.")
+            notes.append(f"The limits cost {'nothing' if free else price + unit}.")
         if (terms.valued or not hits) and replays.one_row_carries_it:
             notes.append("One row usually brings more than half of the sum: expect large swings.")
         return notes
@@ -237,6 +235,15 @@ def _whole(interval: tuple[float, float, float], k: int) -> ExpectedHits:
     """Return an interval of hits, which lie between none and all."""
     value, low, high = (float(end) for end in np.clip(interval, 0.0, k))
     return ExpectedHits(value, float(np.floor(low)), float(np.ceil(high)), CONFIDENCE)
+
+
+def _between_none_and_all(expected: ExpectedGain, chosen: Side) -> ExpectedGain:
+    """Return a sum that lies between no hit of the list and all of them."""
+    least = float((np.minimum(chosen.value, 0.0) - chosen.cost).sum())
+    most = float((np.maximum(chosen.value, 0.0) - chosen.cost).sum())
+    ends = np.clip([expected.value, expected.low, expected.high], least, most)
+    value, low, high = (float(end) for end in ends)
+    return replace(expected, value=value, low=low, high=high)
 
 
 def _total(gain: np.ndarray, per_row: bool) -> float:

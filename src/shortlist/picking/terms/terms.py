@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from ..._checks import check_number
-from .selection import Limit, Rule
+from ..race.history import check_budget
+from .selection import Limit, Rule, select
 from .times import as_delay, as_times
 
 
@@ -136,6 +137,18 @@ class Terms:
     def ruled(self) -> bool:
         """Whether anything but the scores decides what is on the list, or what it brings."""
         return self.restricts or self.base_rate is not None or self.goal != "hits"
+
+    def budget(self, k: Any) -> int:
+        """Return the budget in rows of the list, if they can keep the limits.
+
+        A fraction counts entities, where the list takes one row of each.
+        """
+        coming, whole = self.candidates, isinstance(k, int | np.integer)
+        units = coming.value if whole or coming.entity is None else np.unique(coming.entity)
+        places = check_budget(k, len(units))
+        if self.bounds:
+            select(np.zeros(len(coming.value)), self.rule(places, coming), coming.allowed)
+        return places
 
     def rule(self, k: int, side: Side) -> Rule:
         """Return the rule for one side's rows."""

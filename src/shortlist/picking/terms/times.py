@@ -8,7 +8,15 @@ from typing import Any
 
 import numpy as np
 
-_UNITS = {"s": 1.0, "min": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
+_DAY = 86_400.0
+# How each unit may be written, and its seconds.
+_UNITS = {
+    r"s(?:ec(?:ond)?s?)?": 1.0,
+    r"min(?:ute)?s?": 60.0,
+    r"h(?:ours?)?": 3600.0,
+    r"d(?:ays?)?": _DAY,
+    r"w(?:eeks?)?": 604_800.0,
+}
 _WINDOWS = 6
 _LEAST_ROWS = 20
 
@@ -61,7 +69,7 @@ def _seconds(array: np.ndarray, name: str) -> np.ndarray:
 
 
 def as_delay(delay: Any, calendar: bool) -> float:
-    """Return a delay in the unit of the times: "7d", "12h", "90min", a timedelta or a number.
+    """Return a delay in the unit of the times: "7d", "12 hours", a timedelta or a number.
 
     Examples
     --------
@@ -77,11 +85,13 @@ def as_delay(delay: Any, calendar: bool) -> float:
     elif isinstance(delay, np.timedelta64):
         number = float(delay / np.timedelta64(1, "s"))
     elif isinstance(delay, str):
-        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(s|min|h|d|w)\s*", delay)
-        if found and calendar:
-            number = float(found[1]) * _UNITS[found[2]]
+        # A number alone counts what a number that is no text counts.
+        units = {r"": _DAY, **_UNITS} if calendar else {r"": 1.0}
+        for unit, seconds in units.items():
+            if found := re.fullmatch(rf"\s*(\d+(?:\.\d+)?)\s*{unit}\s*", delay):
+                number = float(found[1]) * seconds
     elif isinstance(delay, int | float | np.number) and not isinstance(delay, bool):
-        number = float(delay) * (1.0 if not calendar else _UNITS["d"])
+        number = float(delay) * (_DAY if calendar else 1.0)
     if number is None or not np.isfinite(number) or number < 0:
         unit = "a number of days" if calendar else "a number in the unit of time"
         written = ' or a text such as "7d", "12h"' if calendar else ""
@@ -165,7 +175,7 @@ def span(length: float, calendar: bool) -> str:
     """
     if not calendar:
         return f"{length:g}"
-    for unit, name in ((86_400.0, "days"), (3600.0, "hours"), (60.0, "minutes")):
+    for unit, name in ((_DAY, "days"), (3600.0, "hours"), (60.0, "minutes")):
         if length >= 2 * unit:
             return f"{length / unit:.3g} {name}"
     return f"{length:.3g} seconds"

@@ -105,11 +105,12 @@ def _error(hit: np.ndarray) -> float:
 
 
 def levelled(gain: np.ndarray, fold: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Return gains that compare rows of different windows by their places in their own.
+    """Return gains that compare rows of different folds by their places in their own.
 
-    Every window was scored by a model of its own, and one that is bolder than the others would
-    fill all lists that are drawn from several windows. So each row gets the gain that all rows
-    together have at its place, counted in weight from the top.
+    Every fold, or window, was scored by a model of its own, while the candidates have one model
+    for all. A bolder model would fill all lists that are drawn from several folds, and scores of
+    several models are in a worse order together than those of each alone. So each row gets the
+    gain that all rows together have at its place, counted in weight from the top.
 
     Examples
     --------

@@ -24,6 +24,7 @@ TESTS = [
     "tests/top/test_score_parts.py",
     "tests/topk/test_topk_block.py",
     "tests/topk/test_topk_leap.py",
+    "tests/topk/test_topk_selected.py",
     "tests/pairs/test_pairs.py",
     "tests/transductive/test_active_set.py",
 ]

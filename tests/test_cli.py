@@ -1,16 +1,21 @@
 """What is imported when, and what is said where something is missing."""
 
 import json
+import re
 import subprocess
 import sys
+import tomllib
 import zipfile
+from pathlib import Path
 
 import pytest
 
 import shortlist
+from shortlist import cli
 from shortlist._app import app
 from shortlist.cli import main
 
+ROOT = Path(__file__).parent.parent
 HEAVY = {"sklearn", "pandas", "skrub", "scipy", "rich", "skops", "openpyxl"}
 
 
@@ -42,6 +47,13 @@ def test_without_skops_the_command_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["shortlist", "score", str(rows), "--model", str(model)])
     with pytest.raises(SystemExit, match=r'skops.*pip install "shortlist\[app\]"'):
         main()
+
+
+def test_everything_that_the_extra_brings_is_known():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    brought = {re.match(r"[\w-]+", one)[0] for one in project["optional-dependencies"]["app"]}
+    # Without LightGBM, boosting is scikit-learn's.
+    assert set(cli._EXTRA) == brought - {"lightgbm"}
 
 
 def test_interrupted_while_loading():

@@ -281,6 +281,37 @@ class TopKDual:
     ) -> int:
         """Visit rows in order; return how many were not resting."""
 
+    def sweep_near_dense(
+        self, x: np.ndarray, w: np.ndarray, bias: float, order: np.ndarray, longest: int
+    ) -> tuple[int, float]:
+        """Visit rows, their nearest classes only; return how many, and how much the dual rose.
+
+        `w` has a row for each class.
+        """
+
+    def sweep_near_csr(
+        self,
+        start: np.ndarray,
+        column: np.ndarray,
+        value: np.ndarray,
+        w: np.ndarray,
+        bias: float,
+        order: np.ndarray,
+        longest: int,
+    ) -> tuple[int, float]:
+        """Visit sparse rows so; `w` has a row for each feature."""
+
+    def spread(self, offset: np.ndarray, count: int) -> None:
+        """Take `count` classes of each row, from its offset on, as its nearest."""
+
+    def survey(
+        self, z: np.ndarray, first: int, most: int, scales: np.ndarray, losses: np.ndarray
+    ) -> tuple[float, float]:
+        """Find the `most` nearest classes of the rows from `first` on; add as ``evaluate`` does.
+
+        `z` holds their scores and is overwritten. Threads may survey different rows.
+        """
+
     def sweep_kernel(
         self,
         kernel: np.ndarray,
@@ -321,6 +352,11 @@ class TopKDual:
 
     def remember(self) -> None:
         """Keep the present dual point as the start of the next extrapolation."""
+
+    def extrapolate_by_class(
+        self, x: np.ndarray, sum: np.ndarray, bias: float, reach: float
+    ) -> tuple[float, float, float]:
+        """``extrapolate_dense`` with a row of `sum` for each class."""
 
     def extrapolate_dense(
         self, x: np.ndarray, sum: np.ndarray, bias: float, reach: float

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 # What the extra brings; anything else that is missing is a fault of the installation.
-_EXTRA = ("click", "openpyxl", "rich", "skrub", "skops", "pandas", "pyarrow")
+_EXTRA = ("click", "jinja2", "openpyxl", "pandas", "pyarrow", "rich", "skops", "skrub")
 
 
 def main() -> None:

@@ -66,8 +66,12 @@ def objective(model: TopKSVC, data: Nasty, K: np.ndarray | None = None) -> float
 def random_problem(rng: np.random.Generator) -> Case:
     """Return a random problem of the family."""
     kind = str(rng.choice(list(KINDS)))
-    n_classes = int(rng.integers(2, 6))
+    # With so many classes and coefficients steps look at a few classes only.
+    many = rng.random() < 0.1
+    n_classes = int(rng.integers(64, 70) if many else rng.integers(2, 6))
     n_rows, n_features = int(rng.integers(8, 70)), int(rng.integers(2, 6))
+    if many:
+        n_rows, n_features = n_rows + n_classes, 42
     data = several_classes(
         make(kind, int(rng.integers(1 << 30)), n_rows, n_features), n_classes, rng
     )
@@ -75,7 +79,7 @@ def random_problem(rng: np.random.Generator) -> Case:
     solver = str(rng.choice(["auto", "block", *SOLVERS[2:]], p=[0.5, 0.3, 0.05, 0.05, 0.05, 0.05]))
     slow = solver in SOLVERS[2:]
     options: dict[str, Any] = {
-        "k": int(rng.integers(1, n_classes)),
+        "k": int(rng.integers(1, 3 if many else n_classes)),
         "C": float(rng.choice([0.01, 1.0, 100.0])),
         "weights": str(rng.choice(["flat", "linear", "exp"])),
         "kernel": str(rng.choice(["linear", "rbf"], p=[0.7, 0.3])),
@@ -98,5 +102,5 @@ def random_problem(rng: np.random.Generator) -> Case:
         bound = other.certificate_.primal + other.certificate_.rounding
         check_certificate(model.certificate_, objective(model, data), bound)
 
-    label = f"TopKSVC {options['kernel']} {'fw' if slow else solver}"
+    label = f"TopKSVC {options['kernel']} {'fw' if slow else solver}{' many' if many else ''}"
     return Case(f"{label}, {kind}", fit, check)

@@ -1,7 +1,5 @@
 """RankSVM on partitions against RankSVM in memory, and what it refuses."""
 
-import pickle
-import subprocess
 import sys
 import warnings
 
@@ -272,24 +270,6 @@ def test_callback_and_limits_work_as_in_memory(table):
     with pytest.warns(ConvergenceWarning, match="max_iter"):
         stopped = RankSVM(max_iter=1, tol=1e-12).fit(*lazy)
     assert stopped.certificate_.status == "max_iter"
-
-
-def test_the_model_is_used_without_dask(table, tmp_path):
-    X, y, qid = table
-    model = RankSVM().fit(*in_partitions(X, y, qid, 3))
-    assert isinstance(model, shortlist.RankSVM)
-    np.save(tmp_path / "X.npy", X)
-    np.save(tmp_path / "scores.npy", model.predict(X))
-    (tmp_path / "model.pkl").write_bytes(pickle.dumps(model))
-    code = (
-        "import sys, pickle, numpy as np\n"
-        "for name in ('dask', 'distributed'): sys.modules[name] = None\n"
-        "model = pickle.load(open('model.pkl', 'rb'))\n"
-        "scores = model.predict(np.load('X.npy'))\n"
-        "np.testing.assert_allclose(scores, np.load('scores.npy'))\n"
-        "assert model.fit(np.eye(3), [0, 1, 2]).coef_.any()\n"
-    )
-    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
 
 
 def test_the_model_is_saved_with_skops(table):

@@ -238,7 +238,7 @@ def test_sparse_chunks(rows, dtype):
 
 
 @pytest.mark.usefixtures("local")
-def test_the_model_is_an_ordinary_one(rows, tmp_path):
+def test_models_are_ordinary_ones(rows, tmp_path):
     X, y = rows
     model = on_dask.TopPush(3).fit(*on_parts(X, y, 3))
     expected = model.predict(X)
@@ -247,16 +247,20 @@ def test_the_model_is_an_ordinary_one(rows, tmp_path):
     trusted = skops_io.get_untrusted_types(data=stored)
     assert all(name.startswith("shortlist.") for name in trusted)
     np.testing.assert_array_equal(skops_io.loads(stored, trusted=trusted).predict(X), expected)
-    (tmp_path / "model.pkl").write_bytes(pickle.dumps(model))
-    np.savez(tmp_path / "rows.npz", X=X, expected=expected)
+    ranker = on_dask.RankSVM().fit(*on_parts(X, y, 1))
+    assert isinstance(ranker, shortlist.RankSVM)
+    (tmp_path / "models.pkl").write_bytes(pickle.dumps((model, ranker)))
+    np.savez(tmp_path / "rows.npz", X=X, expected=expected, scores=ranker.predict(X))
     code = """
         import sys
         sys.modules["dask"] = sys.modules["distributed"] = None
         import pickle, numpy as np
         rows = np.load("rows.npz")
-        model = pickle.load(open("model.pkl", "rb"))
+        model, ranker = pickle.load(open("models.pkl", "rb"))
         assert (model.predict(rows["X"]) == rows["expected"]).all()
         assert model.certificate_.status == "converged"
+        np.testing.assert_allclose(ranker.predict(rows["X"]), rows["scores"])
+        assert ranker.fit(np.eye(3), [0, 1, 2]).coef_.any()
     """
     run = [sys.executable, "-c", textwrap.dedent(code)]
     subprocess.run(run, cwd=tmp_path, check=True)

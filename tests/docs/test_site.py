@@ -92,9 +92,11 @@ def test_every_example_has_a_picture(site):
 
 @pytest.mark.parametrize("page", PAGES)
 @pytest.mark.parametrize(
-    ("width", "scheme"), [(1280, "light"), (390, "light"), (1280, "dark")], ids=str
+    ("width", "scheme"),
+    [(1280, "light"), (390, "light"), (1280, "dark"), (390, "dark")],
+    ids=str,
 )
-def test_in_a_browser(browser, address, page, width, scheme):
+def test_in_a_browser(address, browser, page, width, scheme):
     browser.open(f"{address}/{page}", width=width, scheme=scheme)
     browser.run("return document.fonts.ready.then(() => true)")
     assert browser.errors() == []
@@ -107,7 +109,7 @@ def test_in_a_browser(browser, address, page, width, scheme):
     assert level < 80 if scheme == "dark" else level > 200
 
 
-def test_equations_are_set(browser, address):
+def test_equations_are_set(address, browser):
     browser.open(f"{address}/guide/estimators.html")
     browser.driver.set_script_timeout(600)
     drawn = browser.driver.execute_async_script(
@@ -121,7 +123,7 @@ def test_equations_are_set(browser, address):
     assert "Math input error" not in browser.text("main")
 
 
-def test_search_finds_an_estimator(browser, address):
+def test_search_finds_an_estimator(address, browser):
     browser.open(f"{address}/search.html?q=PatMat")
     browser.driver.set_script_timeout(600)
     found = browser.driver.execute_async_script(

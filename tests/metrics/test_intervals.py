@@ -120,7 +120,7 @@ def population_precision(fraction, prevalence, shift):
 @pytest.mark.parametrize(
     ("method", "k", "confidence", "low", "high"),
     [
-        ("bootstrap", 100, 0.95, 0.92, 0.98),
+        pytest.param("bootstrap", 100, 0.95, 0.92, 0.98, marks=pytest.mark.slow),
         pytest.param("bootstrap", 100, 0.8, 0.74, 0.86, marks=pytest.mark.slow),
         ("wilson", 20, 0.95, 0.9, 0.975),
         ("exact", 20, 0.95, 0.94, 0.995),

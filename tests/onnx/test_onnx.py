@@ -18,6 +18,7 @@ from sklearn.ensemble import (
 )
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.frozen import FrozenEstimator
+from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, scale
@@ -35,7 +36,7 @@ from shortlist import (
 )
 from shortlist._scores import positive_scores
 from shortlist.datasets import load_credit
-from shortlist.picking.race import regressors
+from shortlist.picking.race import models, regressors
 from shortlist.picking.race.models import FAMILIES, Task, default_features
 from shortlist.stacking import SumStack
 
@@ -45,6 +46,7 @@ from shortlist.onnx import NotConvertible, register, to_onnx  # noqa: E402
 
 KERNELS = ("linear", "rbf", "poly", "sigmoid", "laplacian", "chi2", "tanimoto", "minmax")
 DOUBLE, SINGLE = 1e-12, 1e-5
+SLOW = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -103,12 +105,14 @@ def rows_for(kernel, X):
     return np.abs(X) if kernel in ("chi2", "minmax") else X
 
 
+@pytest.mark.parametrize("extra", [0, pytest.param(10_000, marks=SLOW)])
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize(
     "model", [TopPush(0.05), PatMat(0.05), RankSVM(C=1e-3)], ids=lambda m: type(m).__name__
 )
-def test_every_kernel(tumours, model, kernel):
-    X, y = rows_for(kernel, tumours[0]), tumours[1]
+def test_every_kernel(tumours, model, kernel, extra):
+    drawn = np.random.default_rng(0).normal(size=(extra, tumours[0].shape[1]))
+    X, y = rows_for(kernel, np.concatenate([tumours[0], drawn])), tumours[1]
     made = fitted(model, X[:150], y[:150], kernel=kernel, tol=1e-2, gamma=0.02)
     for tolerance in (DOUBLE, SINGLE):
         check(made, X, tolerance=tolerance)
@@ -162,11 +166,14 @@ def test_ten_thousand_rows(tumours, model):
         check(made, many, tolerance=tolerance)
 
 
-def test_ten_thousand_rows_of_many_classes():
+@pytest.mark.parametrize(
+    "kernel", [k if k == "rbf" else pytest.param(k, marks=SLOW) for k in KERNELS]
+)
+def test_ten_thousand_rows_of_many_classes(kernel):
     X, y = load_iris(return_X_y=True)
-    made = fitted(TopKSVC(k=2, kernel="rbf"), X, y, tol=1e-2)
+    made = fitted(TopKSVC(k=2, kernel=kernel), X, y, tol=1e-2)
     many = X[np.random.default_rng(0).integers(len(X), size=10_000)]
-    many += np.random.default_rng(1).normal(scale=0.1, size=many.shape)
+    many *= np.random.default_rng(1).uniform(0.9, 1.1, size=many.shape)
     for tolerance in (DOUBLE, SINGLE):
         check(made, many, tolerance=tolerance)
 
@@ -254,7 +261,22 @@ def test_every_family_of_pick(tumours, family):
         check(made, X, tolerance=tolerance, wide=True)
 
 
-@pytest.mark.slow
+def test_components_of_a_long_history(tumours, monkeypatch):
+    X, y = tumours[0].copy(), tumours[1]
+    X[::7, 3] = np.nan
+    monkeypatch.setattr(models, "_COMPONENTS", 20)
+    task = Task(rate=0.1, n_rows=20_000, sparse=False, kind=None, effort="quick", seed=0)
+    _, estimator = next(iter(FAMILIES["PatMat rbf"][0](task)))
+    assert "nystroem" in estimator.named_steps
+    made = make_pipeline(default_features(X), estimator).fit(X[:200], y[:200])
+    for tolerance in (DOUBLE, SINGLE):
+        check(made, X, tolerance=tolerance, wide=True)
+    other = make_pipeline(Nystroem("poly", n_components=5), PatMat(0.1)).fit(X[:50, 4:], y[:50])
+    with pytest.raises(NotConvertible, match=r"Nystroem\(kernel='poly'\).*kernel='rbf'"):
+        to_onnx(other)
+
+
+@SLOW
 def test_what_pick_returns(tumours):
     X, y = tumours[0].copy(), tumours[1]
     X[::7, 3] = np.nan
@@ -299,8 +321,7 @@ def test_every_family_of_a_sum(outcomes, family):
     [
         ["RankSVM", "LightGBM", "SVR rbf"],
         pytest.param(
-            ["RankSVM", "gradient boosting", "LightGBM", "random forest", "SVR rbf"],
-            marks=pytest.mark.slow,
+            ["RankSVM", "gradient boosting", "LightGBM", "random forest", "SVR rbf"], marks=SLOW
         ),
     ],
     ids=len,
@@ -353,7 +374,7 @@ def as_inputs(session, rows):
     return inputs
 
 
-@pytest.mark.slow
+@SLOW
 def test_what_pick_returns_of_a_table():
     """Categories, text, dates, numbers as text, gaps."""
     pd = pytest.importorskip("pandas")
@@ -438,12 +459,9 @@ def test_names_what_it_cannot_write(tumours):
         to_onnx(unknown.fit(X, y))
     with pytest.raises(NotConvertible, match="PCA"):
         to_onnx(make_pipeline(PCA(2), TopPush(0.1)).fit(X, y))
-
-    def own(A, B):
-        return A @ B.T
-
+    own = TopPush(0.1, kernel=lambda A, B: A @ B.T)
     with pytest.raises(NotConvertible, match="kernel="):
-        to_onnx(fitted(TopPush(0.1, kernel=own), X[:50], y[:50]))
+        to_onnx(fitted(own, X[:50], y[:50]))
     made = TopPush(0.1).fit(X, y)
     made.classes_ = np.array([0.5, 1.5])
     with pytest.raises(NotConvertible, match="whole numbers or text"):

@@ -77,6 +77,7 @@ def test_the_area_of_a_random_order():
     assert drawn[:, 1].mean() == pytest.approx(drawn[:, 0].var(), rel=0.1)
 
 
+@pytest.mark.slow
 def test_areas_of_blocks_are_no_wider_than_they_should_be(monkeypatch):
     """With folds that take turns their spread would be 1.4: what they learn from overlaps."""
     monkeypatch.setattr(telling, "_classifier", lambda M, seed: LogisticRegression())

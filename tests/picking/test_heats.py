@@ -17,6 +17,8 @@ from shortlist.picking.race.race import Race, run_race
 
 from .made import Column, rows
 
+SLOW = pytest.mark.slow
+QUICK = {"k": 30, "effort": "quick"}
 HISTORY, LABELS = rows(1200, 5, d=6)
 NEW, TRUTH = rows(300, 6, d=6)
 
@@ -27,7 +29,7 @@ def brief(y, groups=None, cv=5, repeats=1, fewest=2):
 
 
 @pytest.mark.parametrize("grouped", [False, True])
-@pytest.mark.parametrize("repeats", [1, 2])
+@pytest.mark.parametrize("repeats", [1, pytest.param(2, marks=SLOW)])
 @pytest.mark.parametrize(("visited", "parts"), [(1, 4), (2, 2), (3, 2)])
 def test_few_folds_are_visited_in_parts(grouped, repeats, visited, parts):
     y = np.random.default_rng(0).random(4000) < 0.2
@@ -197,10 +199,7 @@ SAID = {
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("said", SAID)
 def test_the_same_rule_with_everything_that_may_be_said(long, said):
-    options = {"k": 30, "effort": "quick", **SAID[said]}
-    found = pick(HISTORY, LABELS, NEW, **options)
-    again = pick(HISTORY, LABELS, NEW, **options)
-    np.testing.assert_array_equal(found.scores, again.scores)
+    found = pick(HISTORY, LABELS, NEW, **QUICK | SAID[said])
     models = found.settings["models"]
     assert models[0] == "logistic regression"
     assert len(models) <= 2
@@ -211,6 +210,15 @@ def test_the_same_rule_with_everything_that_may_be_said(long, said):
         assert found.settings["cv"].startswith("2 of 5 folds")
     expected = found.expected
     assert expected.low <= expected.value <= expected.high
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "said", [each if each == "plain" else pytest.param(each, marks=SLOW) for each in SAID]
+)
+def test_the_same_call_gives_the_same_scores(long, said):
+    found, again = (pick(HISTORY, LABELS, NEW, **QUICK | SAID[said]) for _ in range(2))
+    np.testing.assert_array_equal(found.scores, again.scores)
 
 
 @pytest.mark.filterwarnings("ignore")

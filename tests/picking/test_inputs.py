@@ -176,6 +176,15 @@ def test_models_that_take_too_long_are_left_out_with_the_reason():
     assert len(set(names)) == len(names)
 
 
+def test_components_stand_in_for_a_kernel_on_long_dense_histories():
+    for n_rows, components in ((10_000, False), (10_001, True)):
+        found, left_out = contestants("auto", Task(0.1, n_rows, False, None, "normal", 0))
+        (model,) = (model for model in found if model.family == "PatMat rbf")
+        assert ("200 components" in model.name) == components
+        assert ("nystroem" in model.estimator.named_steps) == components
+        assert ("SVC rbf" in left_out) == components
+
+
 def test_lightgbm_that_does_not_load_is_left_out(tmp_path, monkeypatch):
     """As on slim images: it is installed, but libgomp of the system is not."""
     (tmp_path / "lightgbm.py").write_text("raise OSError('libgomp.so.1: cannot open')")

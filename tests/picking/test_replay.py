@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from shortlist.picking.terms.replay import Records, Replays, cells_of, replay
 from shortlist.picking.terms.selection import Limit, Rule, select
@@ -46,6 +47,7 @@ def test_means_are_those_of_plain_draws():
     assert abs(np.mean(plain) - fixed.outcome.mean()) < 8 * error
 
 
+@pytest.mark.slow
 def test_the_interval_holds_the_truth_about_nine_times_in_ten():
     held, trials = {"plain": 0, "limited": 0, "entities": 0}, 60
     for name in held:
@@ -88,6 +90,7 @@ def test_the_interval_of_lists_that_hardly_ever_bring_anything_is_one():
     assert low <= mean <= high
 
 
+@pytest.mark.slow
 def test_redrawing_does_not_lower_what_a_limited_list_brings():
     """Over many histories, the forecast of a list whose bound binds is what such lists bring."""
 
@@ -129,6 +132,7 @@ def test_few_rows_that_carry_the_sum_are_counted():
     assert uneven.few_rows > 3.0
 
 
+@pytest.mark.slow
 def test_sums_with_heavy_tails_are_inside_nine_times_in_ten():
     """Amounts of which a few carry the sum, from a short history."""
 

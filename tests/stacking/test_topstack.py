@@ -6,6 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
+from joblib import parallel_config
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
@@ -94,7 +95,8 @@ def test_storage_seed_and_jobs_do_not_change_it():
     fitted = stack(head="both").fit(X, Y)
     again = pickle.loads(pickle.dumps(fitted))
     np.testing.assert_array_equal(again.log_odds(NEW), fitted.log_odds(NEW))
-    parallel = clone(fitted).set_params(n_jobs=2).fit(X, Y)
+    with parallel_config("threading"):  # in processes: picking/test_pick.py
+        parallel = clone(fitted).set_params(n_jobs=2).fit(X, Y)
     np.testing.assert_array_equal(parallel.log_odds(NEW), fitted.log_odds(NEW))
     skops = pytest.importorskip("skops.io")
     kept = skops.dumps(fitted)

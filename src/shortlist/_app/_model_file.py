@@ -79,6 +79,7 @@ TRUSTED = (
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
     "sklearn.impute._base.MissingIndicator",
     "sklearn.impute._base.SimpleImputer",
+    "sklearn.kernel_approximation.Nystroem",
     "sklearn.linear_model._logistic.LogisticRegression",
     "sklearn.linear_model._ridge.Ridge",
     "sklearn.pipeline.Pipeline",

@@ -51,6 +51,28 @@ std::size_t sweep(TopKDual& dual, Scores scores, const Index& order, bool exact,
 }
 
 template <typename Scores>
+std::tuple<std::size_t, double> sweep_near(TopKDual& dual, Scores scores, const Index& order,
+                                           int longest) {
+  check_index("order", order, dual.n_rows());
+  if (!dual.has_near()) refuse("call spread or survey before sweep_near");
+  nb::gil_scoped_release release;
+  double gain = 0.0;
+  const std::size_t visits =
+      dual.sweep_near(scores, order.data(), order.shape(0), longest, gain);
+  return {visits, gain};
+}
+
+// The weights of a class side by side: classes x features.
+template <typename V>
+ClassScores<V> by_class(const TopKDual& dual, const InMatrix<V>& x, const char* name,
+                        const OutMatrix<double>& w, double bias) {
+  check_shape("x", x, dual.n_rows(), x.shape(1));
+  const std::size_t width = x.shape(1) + (bias == 0.0 ? 0 : 1);
+  check_shape(name, w, static_cast<std::size_t>(dual.n_classes()), width);
+  return {x.data(), w.data(), bias, x.shape(1), width};
+}
+
+template <typename Scores>
 std::tuple<double, double> evaluate(TopKDual& dual, const Scores& scores, const In<double>& scales,
                                     Out<double>& losses) {
   check_size("losses", losses, scales.shape(0));
@@ -102,6 +124,19 @@ void bind_topk_dense(nb::class_<TopKDual>& c) {
       },
       "x"_in, "sum"_out, "bias"_a, "reach"_a);
   c.def(
+      "sweep_near_dense",
+      [](TopKDual& self, InMatrix<V> x, OutMatrix<double> w, double bias, Index order,
+         int longest) {
+        return sweep_near(self, by_class(self, x, "w", w, bias), order, longest);
+      },
+      "x"_in, "w"_out, "bias"_a, "order"_in, "longest"_a);
+  c.def(
+      "extrapolate_by_class",
+      [](TopKDual& self, InMatrix<V> x, OutMatrix<double> sum, double bias, double reach) {
+        return extrapolate(self, by_class(self, x, "sum", sum, bias), reach);
+      },
+      "x"_in, "sum"_out, "bias"_a, "reach"_a);
+  c.def(
       "hessian",
       [](TopKDual& self, InMatrix<V> x, double bias, OutMatrix<double> out) {
         if (!self.has_curvature()) refuse("call propose before hessian");
@@ -125,6 +160,13 @@ void bind_topk_csr(nb::class_<TopKDual>& c) {
                      longest);
       },
       "start"_in, "column"_in, "value"_in, "w"_out, "bias"_a, "order"_in, "exact"_a, "longest"_a);
+  c.def(
+      "sweep_near_csr",
+      [](TopKDual& self, In<I> start, In<I> column, In<V> value, OutMatrix<double> w, double bias,
+         Index order, int longest) {
+        return sweep_near(self, sparse(self, start, column, value, "w", w, bias), order, longest);
+      },
+      "start"_in, "column"_in, "value"_in, "w"_out, "bias"_a, "order"_in, "longest"_a);
   c.def(
       "evaluate_csr",
       [](TopKDual& self, In<I> start, In<I> column, In<V> value, OutMatrix<double> w, double bias,
@@ -179,6 +221,32 @@ void bind_dual(nb::module_& m) {
   bind_topk_csr<float, std::int32_t>(dual);
   bind_topk_csr<float, std::int64_t>(dual);
   dual.def("remember", &TopKDual::remember);
+  dual.def(
+      "spread",
+      [](TopKDual& self, Index offset, std::size_t count) {
+        check_size("offset", offset, self.n_rows());
+        if (self.n_classes() < 2) refuse("spread needs two classes at least");
+        check_some("count", count);
+        check_index("offset", offset, static_cast<std::size_t>(self.n_classes()));
+        self.spread(offset.data(), count);
+      },
+      "offset"_in, "count"_a);
+  dual.def(
+      "survey",
+      [](TopKDual& self, OutMatrix<double> z, std::size_t first, std::size_t most,
+         In<double> scales, Out<double> losses) {
+        if (self.n_classes() < 2) refuse("survey needs two classes at least");
+        check_shape("z", z, z.shape(0), static_cast<std::size_t>(self.n_classes()));
+        if (first > self.n_rows() || z.shape(0) > self.n_rows() - first)
+          refuse("the rows must be among those of the dual, " + std::to_string(self.n_rows()));
+        check_size("losses", losses, scales.shape(0));
+        nb::gil_scoped_release release;
+        double sums[2] = {0.0, 0.0};
+        self.survey(z.data(), first, z.shape(0), most, scales.data(), scales.shape(0),
+                    losses.data(), sums);
+        return std::make_tuple(sums[0], sums[1]);
+      },
+      "z"_out, "first"_a, "most"_a, "scales"_a, "losses"_out);
   dual.def(
       "accept",
       [](TopKDual& self, double step) {
@@ -334,7 +402,7 @@ void bind_topk(nb::module_& m) {
           double* a = z.data() + i * z.shape(1);
           TopKRow::margins(a, n_classes, y(i));
           loss += c(i) * row.loss(a, y(i));
-          row.vertex(a, y(i), c(i), out);
+          row.vertex(a, AllClasses{n_classes}, y(i), c(i), out);
           for (std::size_t p = 0; p < out.size(); ++p) {
             label(i, p) = out[p].label;
             value(i, p) = out[p].value;

@@ -29,14 +29,58 @@ struct Curvature {
   double value;
 };
 
-// Orders the classes of one row by a, highest first, as far as anyone asks.
+// Which classes a step looks at: all, the listed ones, or those with a value of at least `floor`.
+struct AllClasses {
+  std::int32_t m;
+
+  template <typename Use>
+  void each(Use use) const {
+    for (std::int32_t j = 0; j < m; ++j) use(j);
+  }
+};
+
+struct ListedClasses {
+  const std::vector<std::int32_t>& labels;
+
+  template <typename Use>
+  void each(Use use) const {
+    for (std::int32_t j : labels) use(j);
+  }
+};
+
+struct HighClasses {
+  const double* a;
+  std::int32_t m;
+  double floor;
+
+  template <typename Use>
+  void each(Use use) const {
+    // Most groups hold none, and one comparison for all of a group is fast.
+    constexpr std::int32_t kGroup = 16;
+    std::int32_t j = 0;
+    for (; j + kGroup <= m; j += kGroup) {
+      int any = 0;
+      for (std::int32_t t = 0; t < kGroup; ++t) any |= a[j + t] >= floor;
+      if (!any) continue;
+      for (std::int32_t t = j; t < j + kGroup; ++t) {
+        if (a[t] >= floor) use(t);
+      }
+    }
+    for (; j < m; ++j) {
+      if (a[j] >= floor) use(j);
+    }
+  }
+};
+
+// Orders classes of one row by a, highest first, as far as anyone asks.
 class LazyOrder {
  public:
-  void start(const double* a, std::int32_t m, std::int32_t without) {
+  template <typename Classes>
+  void start(const double* a, const Classes& classes, std::int32_t without) {
     items_.clear();
-    for (std::int32_t j = 0; j < m; ++j) {
+    classes.each([&](std::int32_t j) {
       if (j != without) items_.push_back({a[j], j});
-    }
+    });
     sorted_ = 0;
   }
 
@@ -47,6 +91,7 @@ class LazyOrder {
     return true;
   }
 
+  std::size_t size() const { return items_.size(); }
   double value(std::size_t p) const { return items_[p].first; }
   std::int32_t label(std::size_t p) const { return items_[p].second; }
 
@@ -83,17 +128,22 @@ class TopKRow {
   }
 
   std::int32_t n_classes() const { return m_; }
+  std::size_t k() const { return rho_.size(); }
 
   // Turns scores into a, in place.
-  static void margins(double* z, std::int32_t m, std::int32_t y) {
+  template <typename Classes>
+  static void margins(double* z, const Classes& classes, std::int32_t y) {
     const double shift = 1.0 - z[y];
-    for (std::int32_t j = 0; j < m; ++j) z[j] += shift;
+    classes.each([&](std::int32_t j) { z[j] += shift; });
     z[y] = 0.0;
   }
+  static void margins(double* z, std::int32_t m, std::int32_t y) { margins(z, AllClasses{m}, y); }
 
   // The vertex c rho on the k highest classes, y left out; empty where the loss is zero.
-  void vertex(const double* a, std::int32_t y, double c, std::vector<DualEntry>& out) {
-    order_.start(a, m_, pseudo_ ? y : -1);
+  template <typename Classes>
+  void vertex(const double* a, const Classes& classes, std::int32_t y, double c,
+              std::vector<DualEntry>& out) {
+    order_.start(a, classes, pseudo_ ? y : -1);
     out.clear();
     double sum = 0.0;
     for (std::size_t p = 0; p < rho_.size() && order_.has(p); ++p) {
@@ -114,19 +164,24 @@ class TopKRow {
   }
 
   // losses[t] += c Phi of the scores times scales[t]; `relative` holds s - s_y.
-  // The order of the other classes is the same at every scale.
   void scaled_losses(const double* relative, std::int32_t y, double c, const double* scales,
                      std::size_t count, double* losses) {
     keep_top(relative, y);
+    scaled_losses(top_, c, scales, count, losses);
+  }
+
+  // The same of the k highest s - s_y of the other classes, whose order no scale changes.
+  void scaled_losses(const std::vector<double>& top, double c, const double* scales,
+                     std::size_t count, double* losses) const {
     for (std::size_t t = 0; t < count; ++t) {
       double sum = 0.0;
       bool own_seen = pseudo_;
       std::size_t p = 0;
       for (double r : rho_) {
-        const double next = p < top_.size() ? 1.0 + scales[t] * top_[p] : -1.0;
+        const double next = p < top.size() ? 1.0 + scales[t] * top[p] : -1.0;
         if (!own_seen && next < 0.0) {
           own_seen = true;
-        } else if (p < top_.size()) {
+        } else if (p < top.size()) {
           sum += r * next;
           ++p;
         }
@@ -142,11 +197,18 @@ class TopKRow {
   // q c zeta Perm(rho): sort, then isotonic regression. The pools y_P of the regression
   // give the derivative in zeta, piecewise linear and increasing, so that safeguarded
   // Newton steps end on its root; zeta = 1 is tried first.
+  //
+  // Of a part of the classes, at least k besides y, the others stay at zero.
   void solve(const double* a, std::int32_t y, double q, double c, std::vector<DualEntry>& out) {
+    solve(a, AllClasses{m_}, y, q, c, out);
+  }
+  template <typename Classes>
+  void solve(const double* a, const Classes& classes, std::int32_t y, double q, double c,
+             std::vector<DualEntry>& out) {
     out.clear();
     pools_.clear();
     scale_free_ = false;
-    order_.start(a, m_, y);
+    order_.start(a, classes, y);
     weight_ = q * c;
     if (at_zero() <= 0.0) return;
     double zeta = 1.0, low = 0.0, high = 1.0;

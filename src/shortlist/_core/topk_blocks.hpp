@@ -4,6 +4,8 @@
 //
 // sweep():   block-coordinate ascent. A row's block is solved with the others fixed and W
 //            follows. Rows that did not move rest for a growing number of sweeps.
+// sweep_near(): the same over a few classes of each row: those in its dual, and those that
+//            survey() found nearest to a violation when it last scored all of them.
 // extrapolate(): the change since remember(), prolonged and projected.
 // propose(): the proximal step of all rows at once for a given W, for Newton's method.
 #pragma once
@@ -11,6 +13,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -29,6 +32,8 @@ class TopKDual {
         square_(square, square + n),
         ridge_(ridge, ridge + n),
         beta_(n),
+        near_(n),
+        floor_(n, -std::numeric_limits<double>::infinity()),
         rest_(n, 0),
         wait_(n, 0),
         z_(row_.n_classes()),
@@ -60,8 +65,84 @@ class TopKDual {
       }
       if (watch.late(scores.work(i))) break;
       ++visits;
-      const bool moved = visit(scores, i, exact) > 0.0;
+      scores.scores(i, z_.data());
+      const bool moved = step(scores, i, AllClasses{n_classes()}, exact) > 0.0;
       rest_[i] = moved ? 0 : std::min(longest, 2 * rest_[i] + 1);
+      wait_[i] = rest_[i];
+    }
+    return visits;
+  }
+
+  // The first classes that sweep_near() looks at: `count` of each row, evenly spread over the
+  // others from offset[i] on.
+  void spread(const std::int64_t* offset, std::size_t count) {
+    const auto others = static_cast<std::size_t>(n_classes() - 1);
+    count = std::min(count, others);
+    for (std::size_t i = 0; i < n_rows(); ++i) {
+      near_[i].clear();
+      for (std::size_t t = 0; t < count; ++t) {
+        const auto from = static_cast<std::size_t>(y_[i]) + 1;
+        const std::size_t skip = (static_cast<std::size_t>(offset[i]) + t * (others / count)) % others;
+        near_[i].push_back(static_cast<std::int32_t>((from + skip) % (others + 1)));
+      }
+    }
+  }
+  bool has_near() const { return near_.empty() || !near_[0].empty(); }
+
+  // Scores all classes of rows first..first + count: z holds their scores and is overwritten.
+  // Keeps the `most` highest of each row for sweep_near(), at least k, and wakes its row. Adds
+  // what evaluate() adds. Other threads may survey other rows meanwhile.
+  void survey(double* z, std::size_t first, std::size_t count, std::size_t most,
+              const double* scales, std::size_t n_scales, double* losses, double* sums) {
+    const std::int32_t m = n_classes();
+    most = std::min(std::max(most, row_.k()), static_cast<std::size_t>(m - 1));
+    LazyOrder order;
+    std::vector<double> top;
+    Watch watch;
+    for (std::size_t i = first; i < first + count; ++i, z += m) {
+      watch.count(static_cast<std::size_t>(m));
+      const std::int32_t y = y_[i];
+      if (ridge_[i] > 0.0) add_own(beta_[i], y, ridge_[i], z);
+      const double own = z[y];
+      for (std::int32_t j = 0; j < m; ++j) z[j] -= own;
+      // Last time's lowest, a little lower, is a good guess at where to cut.
+      order.start(z, HighClasses{z, m, floor_[i]}, y);
+      if (order.size() < most) order.start(z, AllClasses{m}, y);
+      near_[i].clear();
+      top.clear();
+      for (std::size_t p = 0; p < most && order.has(p); ++p) {
+        near_[i].push_back(order.label(p));
+        if (p < row_.k()) top.push_back(order.value(p));
+      }
+      const double lowest = order.value(near_[i].size() - 1);
+      floor_[i] = lowest - 0.25 * (order.value(0) - lowest);
+      rest_[i] = wait_[i] = 0;
+      row_.scaled_losses(top, c_[i], scales, n_scales, losses);
+      const Sizes size = sizes(beta_[i]);
+      sums[0] += size.sum;
+      sums[1] += ridge_[i] * size.square;
+    }
+  }
+
+  // sweep() over the classes that survey() or spread() left; `gain` is how much the dual rose.
+  template <typename Scores>
+  std::size_t sweep_near(Scores& scores, const std::int64_t* order, std::size_t count,
+                         int longest, double& gain) {
+    std::size_t visits = 0;
+    Watch watch;
+    for (std::size_t s = 0; s < count; ++s) {
+      const std::size_t i = static_cast<std::size_t>(order[s]);
+      if (wait_[i] > 0) {
+        --wait_[i];
+        continue;
+      }
+      list_classes(i, near_[i]);
+      if (watch.late(labels_.size() * scores.work_of_class(i))) break;
+      ++visits;
+      scores.some(i, labels_.data(), labels_.size(), z_.data());
+      const double rise = step(scores, i, ListedClasses{labels_}, true);
+      gain += rise;
+      rest_[i] = rise > 0.0 ? 0 : std::min(longest, 2 * rest_[i] + 1);
       wait_[i] = rest_[i];
     }
     return visits;
@@ -147,7 +228,6 @@ class TopKDual {
   void extrapolate(double reach, Model& sum, double* out) {
     start_.assign(1, 0);
     proposed_.clear();
-    const std::int32_t m = row_.n_classes();
     double *v = z_.data(), *a = shifted_.data();
     Watch watch;
     for (std::size_t i = 0; i < n_rows(); ++i) {
@@ -155,14 +235,23 @@ class TopKDual {
       const std::int32_t y = y_[i];
       next_.assign(past_.begin() + past_start_[i], past_.begin() + past_start_[i + 1]);
       if (!same(next_, beta_[i])) {
-        std::fill(v, v + m, 0.0);
-        add_own(beta_[i], y, 1.0 + reach, v);
-        add_own(next_, y, -reach, v);
-        // A class that never took part stays out, unless it gains more than rounding.
-        const double least = 1e-9 * std::max(c_[i], std::abs(v[y]));
-        for (std::int32_t j = 0; j < m; ++j) a[j] = v[y] - v[j] - (v[j] == 0.0 ? least : 0.0);
-        a[y] = 0.0;
-        row_.solve(a, y, 1.0, c_[i], next_);
+        const auto project = [&](const auto& classes) {
+          classes.each([&](std::int32_t j) { v[j] = 0.0; });
+          add_own(beta_[i], y, 1.0 + reach, v);
+          add_own(next_, y, -reach, v);
+          // A class that never took part stays out, unless it gains more than rounding.
+          const double least = 1e-9 * std::max(c_[i], std::abs(v[y]));
+          classes.each([&](std::int32_t j) { a[j] = v[y] - v[j] - (v[j] == 0.0 ? least : 0.0); });
+          a[y] = 0.0;
+          row_.solve(a, classes, y, 1.0, c_[i], next_);
+        };
+        // Where steps look at a few classes, those that take part suffice, if k can share them.
+        list_classes(i, next_);
+        if (has_near() && labels_.size() > row_.k()) {
+          project(ListedClasses{labels_});
+        } else {
+          project(AllClasses{n_classes()});
+        }
         difference(beta_[i], next_, y);
         sum.add(i, change_.data(), change_.size());
         double square = 0.0;
@@ -250,40 +339,40 @@ class TopKDual {
     return sum;
   }
 
-  // Solves block i, or takes a Frank-Wolfe step in it; returns how much the dual rose.
-  template <typename Scores>
-  double visit(Scores& scores, std::size_t i, bool exact) {
-    const std::int32_t m = row_.n_classes(), y = y_[i];
+  // Solves block i for the scores in z_, or takes a Frank-Wolfe step in it; returns how much
+  // the dual rose. The classes hold y and those of the row's dual.
+  template <typename Scores, typename Classes>
+  double step(Scores& scores, std::size_t i, const Classes& classes, bool exact) {
+    const std::int32_t y = y_[i];
     const double q = square_[i] + ridge_[i];
     double *a = z_.data(), *others = shifted_.data();
     std::vector<DualEntry>& beta = beta_[i];
-    scores.scores(i, a);
     // Where the quadratic term is lost in rounding, only the vertex is reliable.
     const bool solve = exact && q * c_[i] > 1e-10;
     if (solve) {
-      std::copy(a, a + m, others);
+      classes.each([&](std::int32_t j) { others[j] = a[j]; });
       add_own(beta, y, -square_[i], others);
-      TopKRow::margins(others, m, y);
-      row_.solve(others, y, q, c_[i], next_);
+      TopKRow::margins(others, classes, y);
+      row_.solve(others, classes, y, q, c_[i], next_);
     }
     if (ridge_[i] > 0.0) add_own(beta, y, ridge_[i], a);
-    TopKRow::margins(a, m, y);
-    if (!solve) row_.vertex(a, y, c_[i], next_);
+    TopKRow::margins(a, classes, y);
+    if (!solve) row_.vertex(a, classes, y, c_[i], next_);
     difference(beta, next_, y);
     const double rise = -linear(a, beta) + linear(a, next_);
     // Rounding may turn a rise of zero negative; a step backwards leaves the feasible set.
     if (!(rise > 0.0)) return 0.0;
     double curve = 0.0;
     for (const DualEntry& e : change_) curve += q * e.value * e.value;
-    double step = 1.0;
-    if (!solve && curve > rise) step = rise / curve;
-    const double gain = step * (rise - 0.5 * step * curve);
+    double length = 1.0;
+    if (!solve && curve > rise) length = rise / curve;
+    const double gain = length * (rise - 0.5 * length * curve);
     if (!(gain > 0.0)) return 0.0;
-    if (step == 1.0) {
+    if (length == 1.0) {
       beta.swap(next_);
     } else {
-      blend(beta, step);
-      for (DualEntry& e : change_) e.value *= step;
+      blend(beta, length);
+      for (DualEntry& e : change_) e.value *= length;
     }
     scores.add(i, change_.data(), change_.size());
     return gain;
@@ -325,6 +414,21 @@ class TopKDual {
     forget(beta);
   }
 
+  // labels_ = the classes of row i's dual, those of `more`, and the row's own.
+  template <typename Labels>
+  void list_classes(std::size_t i, const Labels& more) {
+    labels_.clear();
+    for (const DualEntry& e : beta_[i]) labels_.push_back(e.label);
+    note(beta_[i]);
+    for (const auto& item : more) {
+      if (place_[label_of(item)] < 0) labels_.push_back(label_of(item));
+    }
+    forget(beta_[i]);
+    labels_.push_back(y_[i]);
+  }
+  static std::int32_t label_of(std::int32_t label) { return label; }
+  static std::int32_t label_of(const DualEntry& entry) { return entry.label; }
+
   // Where the entry of a class is in `list`, -1 for none: a search would take the square of
   // the entries, thousands where there are many classes.
   void note(const std::vector<DualEntry>& list) {
@@ -341,9 +445,11 @@ class TopKDual {
   std::vector<std::int32_t> y_;
   std::vector<double> c_, square_, ridge_;
   std::vector<std::vector<DualEntry>> beta_;
+  std::vector<std::vector<std::int32_t>> near_;
+  std::vector<double> floor_;
   std::vector<int> rest_, wait_;
   std::vector<double> z_, shifted_;
-  std::vector<std::int32_t> place_;
+  std::vector<std::int32_t> place_, labels_;
   std::vector<double> feature_;
   std::vector<DualEntry> next_, change_, proposed_, past_;
   std::vector<std::size_t> start_, past_start_, curve_start_;

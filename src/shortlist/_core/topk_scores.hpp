@@ -104,12 +104,93 @@ struct DenseScores {
   }
 };
 
+// The product of a row and the weights of one class. Sums of eight in turn vectorise.
+template <typename V>
+SHORTLIST_INLINE double dot_loop(const V* row, const double* w, std::size_t n_features) {
+  constexpr std::size_t kTile = 8;
+  double sum[kTile] = {};
+  std::size_t f = 0;
+  for (; f + kTile <= n_features; f += kTile) {
+    for (std::size_t t = 0; t < kTile; ++t) sum[t] += row[f + t] * w[f + t];
+  }
+  double rest = 0.0;
+  for (; f < n_features; ++f) rest += row[f] * w[f];
+  for (std::size_t t = 0; t < kTile; ++t) rest += sum[t];
+  return rest;
+}
+
+// out[label] = row . w of some classes, and w of some classes += change * row.
+#define SHORTLIST_SOME_CLASSES(V)                                                               \
+  SHORTLIST_CLONES inline void some_scores(const V* row, const double* w, std::size_t d,        \
+                                           std::size_t width, const std::int32_t* labels,       \
+                                           std::size_t count, double* out) {                    \
+    for (std::size_t e = 0; e < count; ++e) {                                                   \
+      out[labels[e]] = dot_loop(row, w + static_cast<std::size_t>(labels[e]) * width, d);       \
+    }                                                                                           \
+  }                                                                                             \
+  SHORTLIST_CLONES inline void add_to_classes(const V* row, double* w, std::size_t d,           \
+                                              std::size_t width, const DualEntry* change,       \
+                                              std::size_t count) {                              \
+    for (std::size_t e = 0; e < count; ++e) {                                                   \
+      double* to = w + static_cast<std::size_t>(change[e].label) * width;                       \
+      const double value = change[e].value;                                                     \
+      for (std::size_t f = 0; f < d; ++f) to[f] += value * row[f];                              \
+    }                                                                                           \
+  }
+SHORTLIST_SOME_CLASSES(double)
+SHORTLIST_SOME_CLASSES(float)
+#undef SHORTLIST_SOME_CLASSES
+
+// Dense rows and W with the weights of a class side by side (classes x features), for steps
+// that look at a few classes.
+template <typename V>
+struct ClassScores {
+  const V* x;
+  double* w;
+  double bias;
+  std::size_t n_features;
+  std::size_t width;
+
+  std::size_t work(std::size_t) const { return n_features + 1; }
+  std::size_t work_of_class(std::size_t) const { return n_features + 8; }
+
+  void some(std::size_t i, const std::int32_t* labels, std::size_t count, double* out) const {
+    some_scores(x + i * n_features, w, n_features, width, labels, count, out);
+    if (bias == 0.0) return;
+    for (std::size_t e = 0; e < count; ++e) {
+      out[labels[e]] += bias * w[static_cast<std::size_t>(labels[e]) * width + n_features];
+    }
+  }
+
+  void add(std::size_t i, const DualEntry* change, std::size_t count) {
+    add_to_classes(x + i * n_features, w, n_features, width, change, count);
+    if (bias == 0.0) return;
+    for (std::size_t e = 0; e < count; ++e) {
+      w[static_cast<std::size_t>(change[e].label) * width + n_features] += bias * change[e].value;
+    }
+  }
+};
+
 template <typename V, typename I>
 struct CsrScores {
   CsrView<V, I> x;
   LinearModel model;
 
   std::size_t work(std::size_t i) const { return model.m * (x.stored(i, i + 1) + 1); }
+  std::size_t work_of_class(std::size_t i) const { return 2 * x.stored(i, i + 1) + 8; }
+
+  void some(std::size_t i, const std::int32_t* labels, std::size_t count, double* out) const {
+    x.check(i, i + 1);
+    const double* last = model.w + model.n_features * model.m;
+    for (std::size_t e = 0; e < count; ++e) {
+      out[labels[e]] = model.bias == 0.0 ? 0.0 : model.bias * last[labels[e]];
+    }
+    for (I p = x.start[i]; p < x.start[i + 1]; ++p) {
+      const double* w = model.w + static_cast<std::size_t>(x.column[p]) * model.m;
+      const double value = x.value[p];
+      for (std::size_t e = 0; e < count; ++e) out[labels[e]] += value * w[labels[e]];
+    }
+  }
 
   // Rows are checked when their scores are read, which every change of them follows.
   void scores(std::size_t i, double* z) const {

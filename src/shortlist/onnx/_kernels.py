@@ -24,9 +24,9 @@ def dense(rows: Any) -> np.ndarray:
 def gamma_of(model: Any) -> float:
     """Return the `gamma` of a fitted model as a number."""
     gamma = model.gamma
-    if not isinstance(gamma, str):
+    if gamma is not None and not isinstance(gamma, str):
         return float(gamma)
-    if gamma == "auto":
+    if gamma is None or gamma == "auto":  # scikit-learn's Nystroem says None
         return 1.0 / model.n_features_in_
     # "scale" depends on the training rows: the fit has kept the number, scikit-learn's SVC
     # by itself, ours in the kernel that it has bound.
@@ -60,6 +60,15 @@ def kernel_scores(model: Any, graph: Graph, x: str) -> str:
             f"{', '.join(map(repr, _KERNELS))}."
         )
     return _KERNELS[kernel](model, graph, x, vectors, weights)
+
+
+def components(step: Any, graph: Graph, x: str) -> str:
+    """Return scikit-learn's Nystroem features: kernels with its components, normalised."""
+    if step.kernel != "rbf":
+        raise NotConvertible(
+            f"Nystroem(kernel={step.kernel!r}) cannot be written as ONNX: choose kernel='rbf'."
+        )
+    return _rbf(step, graph, x, dense(step.components_), dense(step.normalization_).T)
 
 
 def _vectors(model: Any) -> np.ndarray:

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
+from sklearn.kernel_approximation import Nystroem
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, OneHotEncoder, StandardScaler
 
 from .._scores import in_double
 from ._errors import NotConvertible, handler
 from ._graph import Graph
+from ._kernels import components
 from ._tables import is_table, one_hot, table
 
 
@@ -82,6 +84,10 @@ def _max_abs(step: MaxAbsScaler, graph: Graph, x: Rows) -> str:
     return graph.rounded(graph.add("Div", matrix(graph, x), graph.constant(step.scale_)))
 
 
+def _nystroem(step: Nystroem, graph: Graph, x: Rows) -> str:
+    return graph.rounded(components(step, graph, matrix(graph, x)))
+
+
 def _column_transformer(step: ColumnTransformer, graph: Graph, x: Rows) -> str:
     parts = []
     for _, part, chosen in step.transformers_:
@@ -128,6 +134,7 @@ _TRANSFORMERS: dict[type, Callable[[Any, Graph, Any], Any]] = {
     SimpleImputer: _imputer,
     StandardScaler: _scaler,
     MaxAbsScaler: _max_abs,
+    Nystroem: _nystroem,
     ColumnTransformer: _column_transformer,
     OneHotEncoder: _one_hot,
     FunctionTransformer: _function,

@@ -159,7 +159,9 @@ def _read_letter(part: Graph, states: str, read: str, more: str) -> list[str]:
 
 def _shifted(part: Graph, x: str, by: int) -> str:
     """Move the columns to the right; those that come in are false."""
-    moved = part.add("Pad", x, part.axes(0, by, 0, -by))
+    wider = part.add("Pad", x, part.axes(0, by, 0, 0))
+    # Not by padding with less than nothing, which earlier runtimes get wrong in narrow tables.
+    moved = part.add("Slice", wider, part.axes(0), part.axes(-by), part.axes(1))
     return part.add("Cast", moved, to=TensorProto.BOOL)
 
 

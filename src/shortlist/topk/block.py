@@ -10,7 +10,7 @@ With all other rows fixed, row i's block of the dual is
 ``block_fw`` moves towards the best vertex with the exact step (Lacoste-Julien, Jaggi,
 Schmidt, Pletscher, "Block-coordinate Frank-Wolfe optimization for structural SVMs", 2013).
 A row that did not move rests for 1, 3, 7, ... sweeps. Only the order of the visits is
-random.
+random. With many classes a visit looks at a few of them (:mod:`.selected`).
 
 Rows with nearly the same features and different classes grow by a constant step per sweep
 until they reach their bound, which takes sweeps in proportion to C. So every sixth sweep of
@@ -45,6 +45,7 @@ import numpy as np
 
 from .._core import TopKDual
 from ..certificate import Monitor, Proof
+from ..rows.threads import team
 from .problem import TopKProblem
 
 _LONGEST_REST = 15
@@ -91,12 +92,14 @@ def block(problem: TopKProblem, monitor: Monitor) -> None:
     monitor : Monitor
         Tolerance, limits and the record of the fit; an iteration is a sweep.
     """
-    ascend(problem, problem.dual(), monitor, exact=True)
+    with team():
+        ascend(problem, problem.dual(), monitor, exact=True)
 
 
 def block_fw(problem: TopKProblem, monitor: Monitor) -> None:
     """Solve `problem` by block-coordinate Frank-Wolfe steps; see :func:`block`."""
-    ascend(problem, problem.dual(), monitor, exact=False)
+    with team():
+        ascend(problem, problem.dual(), monitor, exact=False)
 
 
 def ascend(
@@ -152,7 +155,7 @@ def ascend(
         moved = scores.sweep(dual, problem.rng, exact, _LONGEST_REST, stop)
         visits += moved
         monitor.iteration += 1
-        due = visits - checked >= max(2 * scores.n_rows, visits // 8)
+        due = visits - checked >= scores.check_sweeps * max(scores.n_rows, visits // 16)
         due = due or moved < scores.n_rows // 50 or monitor.iteration >= monitor.max_iter
         if due:
             monitor.reserve += scores.seconds

@@ -19,6 +19,7 @@ from ..rows.kernels import KernelMatrix, kernel_function
 from ..rows.positive import is_positive
 from .problem import WEIGHTS, TopKProblem, rank_weights
 from .scores import KernelScores, LinearScores, linear_scores
+from .selected import scores_of
 
 LOSSES = ("hinge", "pseudo")
 # Kernel entries that scoring holds at a time: 32 MB.
@@ -221,7 +222,7 @@ class TopKSVC(ClassifierMixin, BaseEstimator):
         n_classes = len(data.classes)
         rho = self._rank_weights(n_classes)
         problem = TopKProblem(
-            self._scores(data),
+            self._scores(data, len(rho)),
             data.code,
             float(self.C) * data.weight,
             n_classes,
@@ -260,11 +261,14 @@ class TopKSVC(ClassifierMixin, BaseEstimator):
             )
         return rank_weights(self.weights, k)
 
-    def _scores(self, data: MulticlassData) -> LinearScores | KernelScores:
+    def _scores(self, data: MulticlassData, k: int) -> LinearScores | KernelScores:
         bias = 1.0 if self.fit_intercept else 0.0
         n_classes = len(data.classes)
         if self.kernel == "linear":
-            return LinearScores(data.X, bias, n_classes)
+            # The references step over all classes.
+            if self.solver not in ("auto", "block"):
+                return LinearScores(data.X, bias, n_classes)
+            return scores_of(data.X, bias, n_classes, k)
         if self.kernel == "precomputed":
             if data.n_passed != self.n_features_in_:
                 raise ValueError(

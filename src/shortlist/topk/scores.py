@@ -79,6 +79,8 @@ class Scores(Protocol):
     # What a sweep takes, or has taken so far, and how many sweeps a proof takes, about.
     seconds: float
     proof_sweeps: float
+    # Sweeps between two checks, at least.
+    check_sweeps: float
 
     def squares(self) -> np.ndarray:
         """Return the diagonal of the kernel."""
@@ -129,6 +131,11 @@ class Scores(Protocol):
         """Return the model as it is returned: its classes sum to zero."""
 
 
+def is_small(width: int, n_classes: int) -> bool:
+    """Whether a model has so few coefficients that a Hessian pays."""
+    return width * n_classes <= _SMALL_MODEL
+
+
 class LinearScores:
     """Scores ``X @ W``, with an optional constant feature.
 
@@ -141,13 +148,14 @@ class LinearScores:
     """
 
     leaps = True
+    check_sweeps = 2.0
 
     def __init__(self, X: Any, bias: float, n_classes: int) -> None:
         self._sparse = sparse.issparse(X)
         self.n_rows = X.shape[0]
         self.bias = bias
         self.width = X.shape[1] + (bias != 0.0)
-        self.small = self.width * n_classes <= _SMALL_MODEL
+        self.small = is_small(self.width, n_classes)
         self.X: Any = X if self._sparse else np.ascontiguousarray(X)
         if self._sparse and self.small:
             self.X, self._sparse = X.toarray(), False
@@ -205,9 +213,15 @@ class LinearScores:
     def leap(self, dual: _core.TopKDual, reach: float) -> float:
         run: Any = dual.extrapolate_csr if self._sparse else dual.extrapolate_dense
         change = np.zeros_like(self.W)
-        own, cross, ridge = run(*self._parts(), change, self.bias, reach)
-        slope = own - float(np.vdot(self.W, change)) - cross
-        curvature = float(np.vdot(change, change)) + ridge
+        return self._leap(dual, change, *run(*self._parts(), change, self.bias, reach))
+
+    def _leap(
+        self, dual: _core.TopKDual, change: np.ndarray, own: float, cross: float, ridge: float
+    ) -> float:
+        # In the order in which both lie in memory: a vdot would copy one in another.
+        flat = change.ravel("K")
+        slope = own - float(self.W.ravel("K") @ flat) - cross
+        curvature = float(flat @ flat) + ridge
         best = slope / curvature if slope > 0.0 and curvature > 0.0 else 0.0
         if best > 0.0:
             step = min(best, 1.0)
@@ -301,6 +315,7 @@ class KernelScores:
     proof_sweeps = 1.0
     # A product with the whole kernel would cost more than a leap brings.
     leaps = False
+    check_sweeps = 2.0
 
     def __init__(
         self, kernel: KernelMatrix, bias: float, n_classes: int, cache_size: float

@@ -22,7 +22,7 @@ from shortlist._app import app
 from shortlist._app._deciding import read_columns
 from shortlist._app._features import Features
 from shortlist._app._model_file import SavedModel, save_model
-from shortlist.picking import models, regressors
+from shortlist.picking.race import models, regressors
 from shortlist.picking.race.models import Task, as_numbers
 from shortlist.stacking import SumStack, TopStack
 

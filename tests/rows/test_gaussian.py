@@ -14,7 +14,7 @@ from shortlist import _core
 from shortlist._losses import LOSSES
 from shortlist.rows.cache import RowCache
 from shortlist.rows.formulas import rbf_kernel
-from shortlist.rows.gaussian import GaussianEntries
+from shortlist.rows.gaussian import GaussianEntries, longest_sum
 from shortlist.rows.kernels import KernelMatrix, kernel_function
 from shortlist.top.surrogate_quantile import SurrogateQuantile
 from shortlist.top.working_set import square
@@ -159,3 +159,19 @@ def test_any_storage_to_any_precision(seed, dtype, to, storage, kept, offset):
     share = r[rows][:, None] + r[columns]
     # The reference has errors of its own, in float64.
     assert (np.abs(out - expected) <= share * (1.0 + share) * out + 1e-13).all()
+
+
+@pytest.mark.parametrize("columns", [255, 256, 257, 700])
+def test_long_rows_in_float32(columns):
+    """Products are summed in parts, and off by no more than the bounds of such sums."""
+    rng = np.random.default_rng(columns)
+    X = rng.standard_normal((40, columns)).astype(np.float32)
+    kernel = kernel_function("rbf", X, gamma=0.5 / columns)
+    matrix = KernelMatrix(X, kernel)
+    rows = np.arange(40)
+    wide = matrix.wide_entries(rows, rows)
+    share = np.add.outer(*2 * [matrix.bounds(wide=False)[1]])
+    assert np.all(np.abs(matrix.entries(rows, rows) - wide) <= share * (1.0 + share) * wide)
+    # Sums of all terms one after the other would be bounded by more than twice as much.
+    bound = longest_sum(columns)
+    assert bound == columns if columns <= 256 else bound < 256 + 5

@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise
 
-from .gaussian import GaussianEntries
+from .gaussian import GaussianEntries, longest_sum
 from .operators import as_rows
 from .rounding import UNIT, UNIT32, canonical
 from .weighted import CountedRows
@@ -115,7 +115,12 @@ def _linear_bounds(kernel: NamedKernel, X: Any, unit: float, n: int) -> Bounds:
 def _rbf_bounds(kernel: NamedKernel, X: Any, unit: float, n: int) -> Bounds:
     if kernel.direct:
         return _relative(1.0)(kernel, X, unit, n)
-    r = unit * (4.0 + 2.0 * (n + 6) * kernel.parameters["gamma"] * kernel.squares(X))
+    # Of the exponent, in units times gamma (|x|^2 + |y|^2): n from the product, n from the
+    # squares, of which float32 entries are spared (theirs come from float64), and ten more: rows
+    # rounded once 4, their factor 2, the squares 1, their sum 1, the difference 2. A tenth of
+    # n is what the square of n units adds, up to a million columns.
+    each = 1.1 * longest_sum(n) + 12.0 if unit > UNIT else 2.0 * (n + 6)
+    r = unit * (4.0 + each * kernel.parameters["gamma"] * kernel.squares(X))
     return np.ones(len(r)), r
 
 

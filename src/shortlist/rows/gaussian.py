@@ -20,6 +20,8 @@ from .threads import every
 
 # Rows and columns of a product: large enough for BLAS, small enough to stay in the cache.
 _ROWS, _COLUMNS = 1024, 1024
+# Terms of a float32 product that are summed together: short sums round less.
+_TERMS = 256
 # Columns up to which sparse rows are made dense, some at a time: products of sparse rows
 # take longer than those of so many columns.
 FEW_COLUMNS = 300
@@ -31,11 +33,17 @@ class _Scratch(threading.local):
     def __init__(self) -> None:
         self._kept = np.empty(0, dtype=np.uint8)
 
-    def matrix(self, n_rows: int, n_columns: int, dtype: np.dtype) -> np.ndarray:
-        size = n_rows * n_columns * dtype.itemsize
+    def matrices(self, n_rows: int, n_columns: int, dtype: np.dtype) -> np.ndarray:
+        """Return two of them."""
+        size = 2 * n_rows * n_columns * dtype.itemsize
         if len(self._kept) < size:
             self._kept = np.empty(size, dtype=np.uint8)
-        return self._kept[:size].view(dtype).reshape(n_rows, n_columns)
+        return self._kept[:size].view(dtype).reshape(2, n_rows, n_columns)
+
+
+def longest_sum(n: int) -> float:
+    """Additions that a term of a float32 product of `n` terms goes through at most."""
+    return float(n) if n <= _TERMS else _TERMS + n / _TERMS + 1.0
 
 
 class GaussianEntries:
@@ -83,7 +91,9 @@ class GaussianEntries:
         out = np.empty(X.shape[0], dtype=self.dtype)
         for start in range(0, len(out), _COLUMNS):
             part = self._dense(X, np.arange(start, min(start + _COLUMNS, len(out))))
-            out[start : start + _COLUMNS] = self._gamma * np.einsum("ij,ij->i", part, part)
+            # In float64, and rounded once: half of what float32 entries would be off by.
+            squares = np.einsum("ij,ij->i", part, part, dtype=np.float64)
+            out[start : start + _COLUMNS] = self._gamma * squares
         return out
 
     def keep(self, order: np.ndarray, most: int) -> int:
@@ -121,8 +131,12 @@ class GaussianEntries:
             A, chosen, i, j = corner
             part = columns[j : j + _COLUMNS]
             B = self._take(self._Y, part)
-            inner = self._scratch.matrix(len(A), len(B), self.dtype)
-            np.matmul(A, B.T, out=inner)
+            inner, more = self._scratch.matrices(len(A), len(B), self.dtype)
+            step = _TERMS if self.dtype == np.float32 else max(1, A.shape[1])
+            np.matmul(A[:, :step], B[:, :step].T, out=inner)
+            for first in range(step, A.shape[1], step):
+                terms = slice(first, first + step)
+                inner += np.matmul(A[:, terms], B[:, terms].T, out=more)
             to = slots[i : i + _ROWS]
             _core.gaussian_entries(inner, self._x[chosen], self._y[part], out, to, start + j)
 

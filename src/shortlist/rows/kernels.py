@@ -143,7 +143,6 @@ class KernelMatrix:
         self._X, self._function = X, function
         self._gaussian: GaussianEntries | None = None
         self._wide_gaussian: GaussianEntries | None = None
-        self._bounds: tuple[np.ndarray, np.ndarray] | None = None
         gaussian = _with_blocks(X, function)
         if gaussian is not None:
             self._wide_gaussian = wide_blocks = _blocks(X, gaussian, np.float64)
@@ -188,10 +187,7 @@ class KernelMatrix:
         X, function = self._given
         wide = wide or self.dtype == np.float64
         if isinstance(function, NamedKernel):
-            if self._bounds is None:
-                self._bounds = function.bounds(X, UNIT)
-            q, r = self._bounds
-            return q, r if wide else r * (UNIT32 / UNIT)  # every r is so many units
+            return function.bounds(X, UNIT if wide else UNIT32)
         if function is not None and not wide:
             return None
         q = np.sqrt(np.maximum(self.diagonal(), 0.0))

@@ -67,6 +67,13 @@ def swept():
     return out
 
 
+def spread():
+    """A dual whose rows know their nearest classes."""
+    out = dual()
+    out.spread(np.zeros(N, np.int64), 2)
+    return out
+
+
 def proposed():
     out = dual()
     x = np.random.default_rng(0).normal(size=(N, D))
@@ -349,6 +356,35 @@ def calls():
         ),
         Call("sweep_dense", {"x": x, "w": W, **sweep}, ("w",), ("order",), dual),
         Call("sweep_csr", {**csr(), "w": W, **sweep}, ("w",), (*stored, "order"), dual),
+        Call("spread", {"offset": np.zeros(N, np.int64), "count": 2}, (), ("offset",), dual),
+        Call(
+            "survey",
+            {"z": np.zeros((4, M)), "first": 4, "most": 2, **losses},
+            ("z", "losses"),
+            (),
+            dual,
+        ),
+        Call(
+            "sweep_near_dense",
+            {"x": x, "w": W.T.copy(), "bias": bias, "order": i64, "longest": 3},
+            ("w",),
+            ("order",),
+            spread,
+        ),
+        Call(
+            "sweep_near_csr",
+            {**csr(), "w": W, "bias": bias, "order": i64, "longest": 3},
+            ("w",),
+            (*stored, "order"),
+            spread,
+        ),
+        Call(
+            "extrapolate_by_class",
+            {"x": x, "sum": W.T.copy(), "bias": bias, "reach": 1.0},
+            ("sum",),
+            (),
+            swept,
+        ),
         Call(
             "sweep_kernel",
             {

@@ -1,5 +1,7 @@
 """Drift: noticed, named, weighed for where it can be and refused where it cannot."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,6 +16,8 @@ from shortlist.picking.drift import telling
 from shortlist.picking.drift.changes import _shares, changed_columns
 from shortlist.picking.drift.drift import LEVEL, _drawn_past, find_drift, no_drift
 from shortlist.picking.drift.telling import Codes, area_of, told_apart
+from shortlist.picking.forecast.comparison import forecast_budgets, forecast_hits
+from shortlist.picking.forecast.outlook import Evidence, Outlook
 from shortlist.picking.race.history import check_history
 from shortlist.picking.reasons.subject import Shown
 
@@ -320,3 +324,22 @@ def test_groups_and_few_rows_are_not_tested():
     few = pick(X, y, rows(8, 1)[0], 2, models=MODELS)
     assert not few.drift.found
     assert no_drift(3.0).sentences() == []
+
+
+@pytest.mark.parametrize("factor", [0.6, 1.4])
+def test_the_interval_is_longer_where_weights_moved_the_forecast_to(factor):
+    budgets = forecast_budgets(500, 50)
+    share = np.tile(np.minimum(budgets / 500, 0.1) * 0.5, (5, 1))
+
+    def seen(share, plain=None):
+        one = Evidence("one", "one", share, 1.0, 0.0)
+        return Outlook((one,), budgets / 500, 500, 1000.0, 0.2, np.full(5, 200.0), 0.25, 5, plain)
+
+    plain, moved = seen(share), seen(factor * share)
+    blind, told = (
+        forecast_hits(view, "one", 50)[1] for view in (moved, replace(moved, plain=plain))
+    )
+    way = factor * 25.0 - 25.0
+    assert told.value == blind.value
+    assert told.low == pytest.approx(blind.low + 0.5 * min(way, 0.0))
+    assert told.high == pytest.approx(blind.high + 0.5 * max(way, 0.0))

@@ -277,4 +277,5 @@ def weighted_outlook(
         mass=float(mass**2 / square),
         prevalence=float(brought / mass),
         fold_weight=folds,
+        plain=outlook,
     )

@@ -35,7 +35,7 @@ from scipy.stats import norm, rankdata
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 
@@ -44,6 +44,9 @@ from .changes import frequent_words, has_words, kind_of_column, missing
 
 _BLOCKS = 5
 _FOLDS = 3
+# How often rows are dealt into folds; the mean of so many odds is less noisy, and noise in the odds
+# takes from the weights.
+_DEALS = 3
 # More columns than this are looked at by a linear model.
 _WIDE = 500
 # Values of a category that are told apart.
@@ -138,9 +141,9 @@ class Judge:
     Attributes
     ----------
     models : list
-        One a fold.
+        One a fold of each deal.
     odds : ndarray
-        Log odds of each row to be of table 1, by the model that did not see it.
+        Log odds of each row to be of table 1, by the models that did not see it.
     slope, intercept : float
         Calibration of these log odds.
     """
@@ -153,11 +156,11 @@ class Judge:
     @classmethod
     def fit(cls, M: Any, label: np.ndarray, seed: int) -> Judge:
         """Tell rows of label 1 from those of label 0."""
-        models, odds = [], np.empty(len(label))
-        folds = StratifiedKFold(_FOLDS, shuffle=True, random_state=seed)
+        models, odds = [], np.zeros(len(label))
+        folds = RepeatedStratifiedKFold(n_splits=_FOLDS, n_repeats=_DEALS, random_state=seed)
         for train, test in folds.split(np.zeros((len(label), 1)), label):
             models.append(_classifier(M, seed).fit(M[train], label[train]))
-            odds[test] = models[-1].decision_function(M[test])
+            odds[test] += models[-1].decision_function(M[test]) / _DEALS
         fitted = LogisticRegression(class_weight="balanced").fit(odds[:, None], label)
         slope = max(0.0, float(fitted.coef_[0, 0]))
         return cls(models, odds, slope, float(fitted.intercept_[0]))

@@ -64,6 +64,8 @@ class Outlook:
     drawn : int
         How many folds each row was dealt into at random, by itself; 0 where rows stay
         together in groups or in time, so that only the folds know how much they differ.
+    plain : Outlook or None
+        Where the rows are weighted for drift: the same without these weights.
     """
 
     models: tuple[Evidence, ...]
@@ -74,6 +76,7 @@ class Outlook:
     fold_weight: np.ndarray
     ratio: float
     drawn: int = 0
+    plain: Outlook | None = None
 
     def find(self, name: str) -> Evidence:
         """Return the model of this name."""

@@ -27,6 +27,7 @@ from ._features import Features
 from ._model_parts import (
     check_parts,
     check_texts,
+    check_trees,
     mend_names,
     mend_parts,
     read_schema,
@@ -176,6 +177,7 @@ def load_model(path: Path, name: str | None = None) -> SavedModel:
                 "shortlist pick --save has written."
             )
         check_texts(path)
+        check_trees(path)
         with warnings.catch_warnings():
             # Files of other versions are read on purpose: tests/app/stored.
             warnings.simplefilter("ignore", InconsistentVersionWarning)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -121,6 +122,41 @@ def check_texts(path: Path) -> None:
         if isinstance(part, str) and "Tree=" in part:
             # Text is in the schema as JSON in JSON.
             _check_boosted(json.loads(part) if part.startswith('"') else part)
+
+
+def check_trees(path: Path) -> None:
+    """Look at what trees are made of, which scikit-learn follows while it makes them.
+
+    Every tree of shortlist has one output; so its list of classes has one number.
+    """
+    parts = [part for part in walk(read_schema(path)) if isinstance(part, dict)]
+    named = defaultdict(list)
+    for part in parts:
+        named[part.get("__id__")].append(part)
+    with zipfile.ZipFile(path) as archive:
+        for tree in (part for part in parts if part.get("__class__") == "Tree"):
+            given, state = tree["__reduce__"]["args"], tree["content"]
+            features, classes, outputs = given["content"]
+            made = {name: state["content"][name] for name in ("node_count", "nodes", "values")}
+            for part in (given, state, features, classes, outputs, *made.values()):
+                # Of parts under one number the reader takes the first.
+                if any(other != part for other in named[part.get("__id__")]):
+                    raise ValueError("two parts have one number")
+            numbers, nodes, values = (
+                _array(archive, part) for part in (classes, made["nodes"], made["values"])
+            )
+            count = int(made["node_count"]["content"])
+            if outputs["content"] != "1" or numbers.shape != (1,) or not 1 <= numbers[0] <= 2:
+                raise ValueError("a tree has other outputs than one")
+            if not 0 <= int(features["content"]) < 2**31:
+                raise ValueError("a tree has an impossible number of features")
+            if nodes.shape != (count,) or values.shape != (count, 1, int(numbers[0])):
+                raise ValueError("a tree is not complete")
+
+
+def _array(archive: zipfile.ZipFile, part: dict[str, Any]) -> np.ndarray:
+    with archive.open(part["file"]) as file:
+        return np.lib.format.read_array(file, allow_pickle=False)
 
 
 def _check_boosted(text: str) -> None:

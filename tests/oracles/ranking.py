@@ -5,6 +5,8 @@ from __future__ import annotations
 import cvxpy as cp
 import numpy as np
 
+from .top import solve_cvxpy
+
 
 def dense_rank(y, group):
     rank = np.zeros(len(y), dtype=int)
@@ -72,8 +74,7 @@ def optimum(X, y, *, C, power, group=None, weight=None, max_rank_distance=None, 
     z = cp.pos(1.0 - (difference / size) @ w)
     loss = z if power == 1 else cp.square(z)
     value = 0.5 * cp.sum_squares(w) + c * size**2 * (both @ loss)
-    options = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
-    return cp.Problem(cp.Minimize(value)).solve(solver=cp.CLARABEL, **options) / size**2
+    return solve_cvxpy(cp.Problem(cp.Minimize(value))) / size**2
 
 
 def objective(X, y, w, *, C, power, group=None, weight=None):

@@ -40,6 +40,11 @@ class ExpectedHits:
     high: float
     confidence: float
 
+    def between(self, low: float, high: float) -> ExpectedHits:
+        """Return it with whole ends: an interval that begins above 16.5 begins at 17."""
+        low, high = float(np.floor(low + 0.5)), float(np.ceil(high - 0.5))
+        return replace(self, low=min(low, self.value), high=max(high, self.value))
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -333,10 +338,7 @@ def agreed(
     baseline = np.minimum(baseline, budgets)
     made = Forecast(budgets, sums, low, high, baseline, narrowed)
     at = int(np.searchsorted(budgets, k))
-    value = float(sums[at])
-    # Hits are counted: an interval that begins above 16.5 begins at 17.
-    ends = (float(np.floor(low[at] + 0.5)), float(np.ceil(high[at] - 0.5)))
-    return made, replace(expected, value=value, low=min(ends[0], value), high=max(ends[1], value))
+    return made, replace(expected, value=float(sums[at])).between(low[at], high[at])
 
 
 def _narrowed(forecast: Forecast, known: np.ndarray, n: int, mass: float) -> np.ndarray:

@@ -175,7 +175,7 @@ class Shortlist:
         """Probability of every candidate to be positive, in their order."""
         if self.plan.terms.goal != "hits":
             return None
-        return shifted(self.plan.probability, self.shift)
+        return self._of_all(shifted(self.plan.probability, self.shift))
 
     def reasons(self, n: int = 3) -> Any:
         r"""Say why each row is on the list: the columns that move its score most.
@@ -236,7 +236,14 @@ class Shortlist:
     @property
     def gain(self) -> np.ndarray:
         """What taking each candidate is expected to bring, in their order."""
-        return self.plan.terms.candidates.gain(shifted(self.plan.probability, self.shift))
+        told = shifted(self.plan.probability, self.shift)
+        return self._of_all(self.plan.terms.candidates.gain(told))
+
+    def _of_all(self, values: np.ndarray) -> np.ndarray:
+        """Return values in the order of all candidates; NaN where one was not scored."""
+        whole = np.full(len(self.scores), np.nan)
+        whole[np.isfinite(self.scores)] = values
+        return whole
 
     @property
     def expected(self) -> ExpectedHits | ExpectedGain:

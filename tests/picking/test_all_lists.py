@@ -68,13 +68,12 @@ def told(names):
 
 
 LISTS = all_lists(range(9), K)
+COLUMNS = [C[name].to_numpy() for name in ("customer", "region", "size", "done")]
 
 
 def keeps(chosen, names, cluster):
     """Whether a list keeps the terms, read from the columns."""
-    customer, region, size, done = (
-        C[name].to_numpy()[chosen].tolist() for name in ("customer", "region", "size", "done")
-    )
+    customer, region, size, done = (column[chosen].tolist() for column in COLUMNS)
     of_cluster = cluster[chosen].tolist()
     return (
         ("one per" not in names or len(set(customer)) == len(customer))

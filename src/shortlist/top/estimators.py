@@ -163,7 +163,8 @@ class TopPush(TopClassifier):
     True
     """
 
-    _recipes = (SoftHighest, HighestRows)
+    _recipe = HighestRows
+    _recipes_by_parameter = {"smoothing": SoftHighest}
 
     def __init__(
         self,
@@ -352,7 +353,7 @@ class PatMat(TopClassifier):
     True
     """
 
-    _recipes = (TopRate,)
+    _recipe = TopRate
 
     def __init__(
         self,

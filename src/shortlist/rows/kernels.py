@@ -14,6 +14,7 @@ from .. import _core
 from .._checks import check_number
 from .formulas import KINDS, NamedKernel
 from .gaussian import FEW_COLUMNS, GaussianEntries
+from .positive import is_positive
 from .rounding import UNIT, UNIT32
 from .weighted import CountedRows
 
@@ -176,6 +177,14 @@ class KernelMatrix:
         At most `most` bytes. Only blocks of these rows may then be filled.
         """
         return 0 if self._gaussian is None else self._gaussian.keep(order, most)
+
+    def is_positive(self, rows: np.ndarray | None = None, *, centred: bool) -> bool:
+        """Return whether it is positive semi-definite: by its formula, or by a look at it.
+
+        See :func:`shortlist.rows.positive.is_positive`.
+        """
+        known = isinstance(self.function, NamedKernel) and self.function.positive
+        return known or is_positive(self, rows, centred=centred)
 
     def bounds(self, wide: bool = True) -> tuple[np.ndarray, np.ndarray] | None:
         """Return q and r: entries are at most ``q_i q_j``, off by ``q_i r_j + r_i q_j``.

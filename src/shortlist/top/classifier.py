@@ -19,7 +19,6 @@ from ..certificate import Certificate, Check, CollapsedWarning
 from ..rows.formulas import NamedKernel
 from ..rows.kernels import KernelFunction, KernelMatrix, kernel_function
 from ..rows.operators import as_rows
-from ..rows.positive import is_positive
 from ..rows.weighted import merge_duplicates
 from .kernel_problem import DualPoint, KernelSolution, KernelTopProblem
 from .problem import Solution, TopProblem
@@ -229,8 +228,8 @@ class TopClassifier(ClassifierMixin, BaseEstimator):
             cache_bytes=int(self.cache_size * 1e6),
             seed=check_seed(self.random_state),
         )
-        problem.indefinite = not is_positive(
-            problem.kernel, np.concatenate([data.positive, data.negative]), centred=True
+        problem.indefinite = not problem.kernel.is_positive(
+            np.concatenate([data.positive, data.negative]), centred=True
         )
         if self.warm_start:
             mark = self._fingerprint(data, terms[1])

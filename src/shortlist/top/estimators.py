@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -164,7 +164,7 @@ class TopPush(TopClassifier):
     """
 
     _recipe = HighestRows
-    _recipes_by_parameter = {"smoothing": SoftHighest}
+    _recipes_by_parameter: ClassVar = {"smoothing": SoftHighest}
 
     def __init__(
         self,

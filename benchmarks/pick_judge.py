@@ -18,11 +18,10 @@ import numpy as np
 from shortlist.metrics import average_precision
 from shortlist.picking.forecast import comparison, noise, outlook, probability
 from shortlist.picking.forecast.comparison import agreed, forecast_budgets, forecast_hits
-from shortlist.picking.forecast.noise import shares
 from shortlist.picking.forecast.outlook import Evidence, Outlook
 from shortlist.picking.forecast.probability import calibrate
 from shortlist.picking.race import combining
-from shortlist.picking.race.history import HEAD, Folds, History
+from shortlist.picking.race.history import HEAD, Folds, History, shares
 from shortlist.picking.race.models import FAMILIES, Model, Task, contestants
 from shortlist.picking.race.race import Race, Run
 from shortlist.stacking import heads

@@ -42,8 +42,10 @@ from .reasons.importance import Study
 from .reasons.subject import Shown, subject_of
 from .result import Shortlist, at_budget
 from .terms.clusters import NAME as CLUSTER
-from .terms.order import Clusters, read_order, time_folds, windows_in_words
+from .terms.clusters import Clusters
 from .terms.plan import make_plan
+from .terms.terms import read_order
+from .terms.times import time_folds, windows_in_words
 
 __all__ = ["Shortlist", "pick"]
 

@@ -12,12 +12,11 @@ import numpy as np
 from .._files import Outputs, spooled
 from ._cells import is_blank
 from ._labels import finite_numbers, read_labels
-from ._lists import OWN, first_rows, print_json
+from ._lists import OWN, first_rows, print_json, write_list
 from ._look import column_records
 from ._progress import Clock
 from ._request import Request, check_columns, check_paths
 from ._tables import Table, TableError
-from ._writing import write_list
 
 if TYPE_CHECKING:
     from ..picking import Shortlist

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .._files import Outputs
+from ._lists import check_ending
 from ._look import role_of
 from ._tables import Table, TableError, check_file, known_encoding, listed
 from ._terms import Said
-from ._writing import check_ending
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,7 +27,7 @@ import numpy as np
 from .._losses import Loss
 from ..rows.kernels import KernelMatrix
 from ..rows.rounding import UNIT, gamma
-from .problem import pair_weight
+from .plan import pair_weight
 from .proof import Evidence
 from .spaces import Point
 

@@ -165,7 +165,7 @@ def pick(candidates: str, history: str, **options: Any) -> None:
     if options["outcome"] is not None and options["positive"] is not None:
         raise click.UsageError("--positive is a label; with --outcome leave it out.")
     from ._picking import run_pick
-    from ._request import Request
+    from ._terms import Request
 
     run_pick(Request(candidates=candidates, history=history, **options))
 

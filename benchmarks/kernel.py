@@ -82,7 +82,7 @@ def fit_seconds(model: Any, X: np.ndarray, y: np.ndarray) -> float:
 def kernel_bytes(model: Any, n_rows: int) -> float:
     """Peak bytes of kernel entries: rows touched, and the matrix of the working set."""
     rows = model._cache_
-    held = rows.most_rows * n_rows + rows.most_working**2
+    held = rows.most_rows * n_rows + rows.most_working
     return held * rows.kernel.dtype.itemsize
 
 

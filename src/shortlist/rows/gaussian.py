@@ -142,6 +142,15 @@ class GaussianEntries:
 
         every(tile, self._corners(rows, columns))
 
+    def rows(self, rows: np.ndarray, memory: np.ndarray) -> Any:
+        """Return the kernel among these rows, each row computed when it is asked for.
+
+        `memory` has room for those that are kept, three at least unless there are fewer.
+        """
+        kind = _core.GaussianRows32 if self.dtype == np.float32 else _core.GaussianRows64
+        X = np.ascontiguousarray(self._take(self._X, rows))
+        return kind(X, self._x[rows], self._gamma, memory)
+
     def _corners(
         self, rows: np.ndarray, columns: np.ndarray
     ) -> Iterator[tuple[np.ndarray, np.ndarray, int, int]]:

@@ -153,6 +153,19 @@ def gaussian_entries(
 ) -> None:
     """Write ``exp(inner - row_squares - column_squares)`` to rows `slots` of `out`."""
 
+def add_gaussian(
+    rows: np.ndarray,
+    row_squares: np.ndarray,
+    columns: np.ndarray,
+    column_squares: np.ndarray,
+    coefficients: np.ndarray,
+    out: np.ndarray,
+) -> None:
+    """Add sums of kernel rows to `out`: one for every row of coefficients and every column.
+
+    The entries are ``exp(rows @ columns.T - row_squares - column_squares)``.
+    """
+
 def mirror(block: np.ndarray, out: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> None:
     """Write ``out[rows, columns] = block`` and ``out[columns, rows] = block.T``."""
 

@@ -210,6 +210,18 @@ def calls():
         ),
         Call("pair_steps", pairs, ("alpha", "beta", "f", "f_beta", "state")),
         Call(
+            "add_gaussian",
+            {
+                "rows": x[:3],
+                "row_squares": np.zeros(3),
+                "columns": x,
+                "column_squares": np.zeros(N),
+                "coefficients": np.ones((2, 3)),
+                "out": np.zeros((2, N)),
+            },
+            ("out",),
+        ),
+        Call(
             "GaussianRows32",
             {
                 "x": x.astype(np.float32),

@@ -100,13 +100,23 @@ def test_rows_computed_when_asked_for(seed, n, kept, dtype):
     some = rng.permutation(n)[: max(1, n - 1)]
     memory = np.empty((max(kept, min(3, len(some))), len(some)), dtype=dtype)
     rows = entries.rows(some, memory)
-    K = pairwise.rbf_kernel(X[some].astype(float), gamma=gamma)
+    differences = X[:, None].astype(float) - X[None]
+    everything = np.exp(-gamma * np.square(differences).sum(axis=2))
+    K = everything[np.ix_(some, some)]
+    squares = gamma * np.square(X - X.mean(axis=0, dtype=float)).sum(axis=1).max()
+    rounding = 16.0 * np.finfo(dtype).eps * (1.0 + squares)
     for _ in range(5):
         asked = rng.integers(0, len(some), 12)
         out = np.empty((12, len(some)), dtype=dtype)
         rows.fill(asked, out)
-        np.testing.assert_allclose(out, K[asked], atol=1e-4 if dtype == "f4" else 1e-9)
+        np.testing.assert_allclose(out, K[asked], atol=rounding)
         assert out.max() <= 1.0
+    values, sums = rng.standard_normal((2, 5)), np.ones((2, n))
+    chosen = rng.integers(0, n, 5)
+    entries.add(chosen, np.arange(n), values, sums)
+    np.testing.assert_allclose(
+        sums, 1.0 + values @ everything[chosen], atol=5.0 * np.abs(values).max() * rounding
+    )
 
 
 @draws(60)

@@ -10,8 +10,7 @@
 #include <limits>
 #include <vector>
 
-#include "clones.hpp"
-#include "gaussian.hpp"
+#include "gaussian_tiles.hpp"
 
 namespace shortlist {
 
@@ -48,34 +47,6 @@ class RowsFrom final : public RowSource<T> {
   std::size_t first_;
 };
 
-// Rows side by side in a tile, feature by feature: their sums stay in registers.
-constexpr std::size_t kTile = 64;
-
-// One row of the Gaussian kernel, out[j] = exp(2 gamma x.y_j - gamma |x|^2 - gamma |y_j|^2), for
-// x times 2 gamma and the y in tiles.
-template <typename T>
-SHORTLIST_INLINE void gaussian_of_loop(const T* x, T square, const T* tile,
-                                       std::size_t n_features, const T* squares, std::size_t n,
-                                       T* out) {
-  for (std::size_t start = 0; start < n; start += kTile) {
-    T sums[kTile] = {};
-    for (std::size_t c = 0; c < n_features; ++c, tile += kTile) {
-      for (std::size_t j = 0; j < kTile; ++j) sums[j] += x[c] * tile[j];
-    }
-    gaussian_loop(sums, square, squares + start, std::min(kTile, n - start), out + start);
-  }
-}
-SHORTLIST_CLONES inline void gaussian_of(const float* x, float square, const float* tile,
-                                         std::size_t n_features, const float* squares,
-                                         std::size_t n, float* out) {
-  gaussian_of_loop(x, square, tile, n_features, squares, n, out);
-}
-SHORTLIST_CLONES inline void gaussian_of(const double* x, double square, const double* tile,
-                                         std::size_t n_features, const double* squares,
-                                         std::size_t n, double* out) {
-  gaussian_of_loop(x, square, tile, n_features, squares, n, out);
-}
-
 // Rows of the Gaussian kernel among n rows of few features: computing one costs little more than
 // reading it from memory, and memory that was never used before costs more than that. The rows
 // asked for last are kept.
@@ -90,11 +61,10 @@ class GaussianRows final : public RowSource<T> {
         tiles_((n + kTile - 1) / kTile * kTile * n_features), squares_(squares, squares + n), rows_(memory),
         slot_(n, kNone), holds_(kept), newer_(kept), older_(kept) {
     const T factor = static_cast<T>(2.0 * gamma);
-    for (std::size_t i = 0; i < n; ++i) {
-      for (std::size_t c = 0; c < n_features; ++c) {
-        scaled_[i * n_features + c] = x[i * n_features + c] * factor;
-        tiles_[(i / kTile * n_features + c) * kTile + i % kTile] = x[i * n_features + c];
-      }
+    for (std::size_t k = 0; k < n * n_features; ++k) scaled_[k] = x[k] * factor;
+    for (std::size_t start = 0; start < n; start += kTile) {
+      fill_tile(x + start * n_features, std::min(kTile, n - start), n_features,
+                tiles_.data() + start * n_features);
     }
   }
 

@@ -191,15 +191,15 @@ class RowCache:
         only: np.ndarray | None = None,
     ) -> None:
         """Add rows that are not kept; to each output the columns `only`, in their order."""
-        length, slots = len(outputs[0]), np.arange(len(positions))
+        length, rows, values = len(outputs[0]), self.order[positions], np.stack(coefficients)
         order = self.order[:length] if only is None else self.order[only]
 
         def tile(start: int) -> None:
             columns = order[start : start + _COLUMNS]
-            entries = np.empty((len(positions), len(columns)), dtype=self.kernel.dtype)
-            self.kernel.fill(self.order[positions], columns, entries, slots)
-            for out, values in zip(outputs, coefficients, strict=True):
-                _core.add_rows(entries, slots, values, out[start : start + len(columns)])
+            sums = np.zeros((len(outputs), len(columns)))
+            self.kernel.add(rows, columns, values, sums)
+            for out, more in zip(outputs, sums, strict=True):
+                out[start : start + len(columns)] += more
 
         every(tile, _ticking(range(0, length, _COLUMNS), tick))
         self._count(len(positions) * length)

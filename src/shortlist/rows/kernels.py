@@ -245,6 +245,20 @@ class KernelMatrix:
         assert self._gaussian is not None
         return self._gaussian.rows(rows, memory)
 
+    def add(
+        self, rows: np.ndarray, columns: np.ndarray, values: np.ndarray, out: np.ndarray
+    ) -> None:
+        """Add the rows at these columns, times each set of values, to each row of `out`."""
+        if self.cheap:
+            assert self._gaussian is not None
+            self._gaussian.add(rows, columns, values, out)
+        else:
+            here = np.arange(len(rows))
+            entries = np.empty((len(rows), len(columns)), dtype=self.dtype)
+            self.fill(rows, columns, entries, here)
+            for some, sums in zip(values, out, strict=True):
+                _core.add_rows(entries, here, some, sums)
+
     def wide_entries(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Return the entries of these rows and columns, computed in float64."""
         if self._wide_gaussian is not None:

@@ -9,8 +9,9 @@ from sklearn.linear_model import LogisticRegression, Ridge
 
 from oracles.lists import all_lists, value_of
 from shortlist import pick
-from shortlist.picking.terms.order import Clusters, read_order
+from shortlist.picking.terms.clusters import Clusters
 from shortlist.picking.terms.selection import InfeasibleError, select
+from shortlist.picking.terms.terms import read_order
 
 RNG = np.random.default_rng(5)
 K = 4

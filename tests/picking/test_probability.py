@@ -17,8 +17,8 @@ from shortlist.picking.forecast.comparison import agreed, forecast_budgets, fore
 from shortlist.picking.forecast.outlook import Evidence, Outlook
 from shortlist.picking.forecast.probability import calibrate, shift_towards, shifted
 from shortlist.picking.race.combining import HeldOut
-from shortlist.picking.terms.order import read_order
 from shortlist.picking.terms.plan import make_plan
+from shortlist.picking.terms.terms import read_order
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,7 @@ import numpy as np
 from sklearn.isotonic import IsotonicRegression
 
 from ..._written import fixed, hit_decimals, percent, rounded, sum_decimals
-from .noise import local_precision, place_variance
-from .outlook import CONFIDENCE, Outlook
+from .outlook import CONFIDENCE, Outlook, local_precision, place_variance
 
 COMBINATION = "combination"
 # Budgets of a forecast: enough for a smooth line and a slider.
@@ -312,7 +311,7 @@ def agreed(
     (``benchmarks/results/pick_trust.md``), so the intervals are narrower, too: what the draw of
     the candidates decides is known, and a place has the variance
     :math:`v' = \frac1k \sum_i p_i (1 - p_i)` in place of v
-    (:func:`shortlist.picking.forecast.noise.place_variance`).
+    (:func:`shortlist.picking.forecast.outlook.place_variance`).
 
     Parameters
     ----------

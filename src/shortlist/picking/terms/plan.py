@@ -9,8 +9,7 @@ import numpy as np
 
 from ..._written import amount, percent
 from ..forecast.comparison import ExpectedHits
-from ..forecast.noise import hit_interval
-from ..forecast.outlook import CONFIDENCE
+from ..forecast.outlook import CONFIDENCE, hit_interval
 from ..forecast.probability import shift_towards, shifted
 from ..race.combining import HeldOut
 from ..race.goals import GOALS

@@ -130,7 +130,7 @@ def shift_towards(probability: np.ndarray, hits: float) -> float:
     >>> round(shift, 2), round(float(shifted(p, shift).sum()), 1)
     (-0.69, 50.2)
     >>> round(shift_towards(np.array([0.9]), 1.0), 2)
-    0.22
+    0.31
     """
     z = logit(_doubtful(probability))
     # Replays whose bias was taken out may have more hits than rows.

@@ -16,13 +16,12 @@ from typing import Any
 import numpy as np
 
 from shortlist.metrics import average_precision
-from shortlist.picking.forecast import comparison, noise, outlook, probability
+from shortlist.picking.forecast import comparison, outlook, probability
 from shortlist.picking.forecast.comparison import agreed, forecast_budgets, forecast_hits
-from shortlist.picking.forecast.noise import shares
 from shortlist.picking.forecast.outlook import Evidence, Outlook
 from shortlist.picking.forecast.probability import calibrate
-from shortlist.picking.race import combining
-from shortlist.picking.race.history import HEAD, Folds, History
+from shortlist.picking.race import combining, history
+from shortlist.picking.race.history import HEAD, Folds, History, shares
 from shortlist.picking.race.models import FAMILIES, Model, Task, contestants
 from shortlist.picking.race.race import Race, Run
 from shortlist.stacking import heads
@@ -220,7 +219,7 @@ def forecasts(split: Split) -> list[tuple[float, float, float, float, float]]:
 def judged(folder: Path) -> dict[str, Any]:
     """Return hits by method and forecasts of a split, from the store where they are there."""
     version = hashlib.sha256()
-    for module in (heads, combining, comparison, noise, outlook, probability):
+    for module in (heads, combining, history, comparison, outlook, probability):
         version.update(Path(module.__file__).read_bytes())
     version.update(Path(__file__).read_bytes() + repr(sorted(_contestants())).encode())
     for path in sorted(folder.glob("*.npz")):

@@ -28,6 +28,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from scipy.optimize import brentq
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
@@ -36,7 +37,7 @@ from benchmarks.pick_forecast import HISTORY, LIST, contestants
 from benchmarks.pick_sets import SETS
 from shortlist import pick
 from shortlist.picking import Shortlist
-from shortlist.picking.forecast.probability import calibrate, shifted_to
+from shortlist.picking.forecast.probability import calibrate, shifted
 
 FOLDER = Path("build/pick_probability")
 RATE, PARTS = 0.05, 5
@@ -101,7 +102,9 @@ def slope(s: Saved) -> np.ndarray:
 
 
 def folds(s: Saved) -> np.ndarray:
-    return shifted_to(beta(s), s["selected"], float(s["by_folds"]))
+    curve, rows, total = beta(s), s["selected"], float(s["by_folds"])
+    wanted = np.clip(total, 1e-6, len(rows) - 1e-6)
+    return shifted(curve, brentq(lambda c: shifted(curve[rows], c).sum() - wanted, -60.0, 60.0))
 
 
 def ours(s: Saved) -> np.ndarray:

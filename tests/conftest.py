@@ -2,6 +2,7 @@ import gc
 import os
 import signal
 
+import pytest
 from hypothesis import settings
 
 import drawing  # noqa: F401
@@ -22,6 +23,29 @@ def pytest_configure(config):
         config.option.dist = "loadfile"
     # "slow or not slow" draws more random cases.
     settings.load_profile("usual" if config.option.markexpr == "not slow" else "all")
+
+
+# What costs a short list most, in numbers that its own tests try whole.
+LESS = {
+    "test_drift": ("shortlist.picking.drift.telling._TREES", 3),
+    "test_heads": ("shortlist.stacking.heads.BAGS", 3),
+    "test_topstack": ("shortlist.stacking.heads.BAGS", 3),
+    "test_replay": ("shortlist.picking.terms.replay._REPLAYS", 60),
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def less_of_it(request):
+    """Tests of lists pay for drift and for the combination only as much as they look at them.
+
+    With "slow" nothing is spared.
+    """
+    module = request.module.__name__.rpartition(".")[2]
+    with pytest.MonkeyPatch.context() as patch:
+        if request.config.option.markexpr == "not slow" and module not in LESS:
+            for name, number in LESS.values():
+                patch.setattr(name, number)
+        yield
 
 
 def pytest_collection_finish(session):

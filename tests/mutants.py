@@ -1,4 +1,4 @@
-"""Break twenty lines, one at a time, and see which test notices.
+"""Break some lines, one at a time, and see which test notices.
 
     python -m tests.mutants             # all; prints a table, fails if a break survives
     python -m tests.mutants ties exp    # those whose name holds one of the words
@@ -113,6 +113,27 @@ MUTANTS = [
         "size - 2.0 * static_cast<double>(row_up[low.row]) + ridge(up) + ridge(low), size);",
         "size - 2.0 * static_cast<double>(row_up[low.row]) + ridge(up), size);",
         "tests/top/test_pair_steps.py",
+    ),
+    Mutant(
+        "pair steps: even variables",
+        "_core/smo.hpp",
+        "even_beta = round && !capped() &&",
+        "even_beta = round &&",
+        "tests/top/test_pair_steps.py",
+    ),
+    Mutant(
+        "kernel rows: one that gave way",
+        "_core/row_source.hpp",
+        "slot_[holds_[slot]] = kNone;",
+        "",
+        "tests/rows/test_gaussian.py",
+    ),
+    Mutant(
+        "simplex: slope at zero",
+        "top/simplex.py",
+        "- pull + level < -tol)",
+        "- pull - level < -tol)",
+        "tests/top/test_simplex.py",
     ),
     Mutant(
         "weights: exp with k + 1",

@@ -121,7 +121,7 @@ def test_options_on_the_page_exist():
 
 def test_types_and_endings_on_the_page_are_all():
     from shortlist._app._deciding import TYPES
-    from shortlist._app._writing import ENDINGS
+    from shortlist._app._lists import ENDINGS
 
     text = (ROOT / "docs/command-line.md").read_text("utf-8")
     for name in (*TYPES, *ENDINGS):

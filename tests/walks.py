@@ -1,7 +1,8 @@
 """Which files of the package a call visits, and which of them call each other.
 
     python -m tests.walks               # all walks of docs/architecture.md
-    python -m tests.walks pick files    # some, by a word of their name; "files" lists the files
+    python -m tests.walks pick files    # some, by a word of their name; "files" lists the files,
+                                        # "functions" the functions that run in each
 
 A file is visited if one of its functions runs. Two files call back and forth if a function of
 each calls one of the other itself, not by way of another library. Files do not import each other
@@ -9,6 +10,7 @@ each calls one of the other itself, not by way of another library. Files do not 
 and ``HANDED_OVER`` say why. Ends with an error if nothing there explains a pair.
 """
 
+import inspect
 import os
 import sys
 import tempfile
@@ -50,9 +52,9 @@ def reason(a: str, b: str) -> str | None:
 
 
 class Walk(NamedTuple):
-    """Files by name, and the pairs of them that call each other, with one call each way."""
+    """Functions by file, and the pairs of files that call each other, with one call each way."""
 
-    files: list[str]
+    files: dict[str, list[str]]
     pairs: dict[tuple[str, str], tuple[str, str]]
 
     def unexplained(self) -> list[tuple[str, str]]:
@@ -62,17 +64,19 @@ class Walk(NamedTuple):
 
 def walk(call: Callable[[], object]) -> Walk:
     """Make a call and look where it goes."""
-    files: set[str] = set()
+    files: dict[str, set[str]] = {}
     calls: dict[tuple[str, str], str] = {}
 
     def look(frame, event, _):
         if event != "call" or frame.f_code.co_name.startswith("<"):
             return
+        if not frame.f_code.co_flags & inspect.CO_OPTIMIZED:
+            return  # the body of a class: the file is imported, and nothing in it is called
         path = frame.f_code.co_filename
         if not path.startswith(ROOT):
             return
         here = path[len(ROOT) :]
-        files.add(here)
+        files.setdefault(here, set()).add(frame.f_code.co_qualname)
         caller = frame.f_back
         if caller is not None and caller.f_code.co_filename.startswith(ROOT):
             there = caller.f_code.co_filename[len(ROOT) :]
@@ -89,7 +93,7 @@ def walk(call: Callable[[], object]) -> Walk:
     pairs = {
         (a, b): (calls[b, a], calls[a, b]) for a, b in sorted(calls) if a < b and (b, a) in calls
     }
-    return Walk(sorted(files), pairs)
+    return Walk({name: sorted(files[name]) for name in sorted(files)}, pairs)
 
 
 def walks() -> dict[str, Callable[[], object]]:
@@ -146,15 +150,19 @@ def _on_dask(X, y) -> Callable[[], object]:
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    words = [word for word in sys.argv[1:] if word != "files"]
+    views = {"files", "functions"}.intersection(sys.argv[1:])
+    words = [word for word in sys.argv[1:] if word not in views]
     missing: list[tuple[str, str]] = []
     for name, call in walks().items():
         if words and not any(word in name for word in words):
             continue
         visited = walk(call)
         print(f"{name}: {len(visited.files)} files")
-        if "files" in sys.argv[1:]:
+        if "files" in views:
             print("   ", ", ".join(visited.files))
+        if "functions" in views:
+            for file, functions in visited.files.items():
+                print(f"    {file}: {', '.join(functions)}")
         for (a, b), (one, other) in visited.pairs.items():
             print(f"    {a} <-> {b} ({one}, {other}): {reason(a, b) or 'NOBODY SAYS WHY'}")
         missing += visited.unexplained()

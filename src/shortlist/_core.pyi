@@ -74,8 +74,27 @@ def project_balanced(
 ) -> None:
     """Project onto the dual feasible set of the threshold problems."""
 
+class _GaussianRows:
+    """Rows of the Gaussian kernel among `x`, computed when they are asked for.
+
+    `squares` are gamma times the squares of the rows; `memory` has room for the rows that are
+    kept, three at least unless there are fewer.
+    """
+
+    def __init__(
+        self, x: np.ndarray, squares: np.ndarray, gamma: float, memory: np.ndarray
+    ) -> None: ...
+    def fill(self, rows: np.ndarray, out: np.ndarray) -> None:
+        """Write these rows to `out`."""
+
+class GaussianRows32(_GaussianRows):
+    """In float32."""
+
+class GaussianRows64(_GaussianRows):
+    """In float64."""
+
 def pair_steps(
-    gram: np.ndarray,
+    gram: np.ndarray | GaussianRows32 | GaussianRows64,
     alpha: np.ndarray,
     ridge: np.ndarray,
     upper: np.ndarray,
@@ -91,10 +110,13 @@ def pair_steps(
     max_steps: int,
     seed: int = 0,
     loose: float = 0.0,
+    patience: int = ...,
 ) -> int:
     """Take pair steps in place until none violates by `eps`; a seed takes random pairs.
 
-    In the open mode pairs with an alpha may violate by `loose`, where that is more.
+    In the open mode pairs with an alpha may violate by `loose`, where that is more; steps
+    among beta end after `patience` of them at a stretch, and the state tells what they still
+    violate.
 
     Returns their number.
     """
@@ -130,6 +152,19 @@ def gaussian_entries(
     start: int,
 ) -> None:
     """Write ``exp(inner - row_squares - column_squares)`` to rows `slots` of `out`."""
+
+def add_gaussian(
+    rows: np.ndarray,
+    row_squares: np.ndarray,
+    columns: np.ndarray,
+    column_squares: np.ndarray,
+    coefficients: np.ndarray,
+    out: np.ndarray,
+) -> None:
+    """Add sums of kernel rows to `out`: one for every row of coefficients and every column.
+
+    The entries are ``exp(rows @ columns.T - row_squares - column_squares)``.
+    """
 
 def mirror(block: np.ndarray, out: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> None:
     """Write ``out[rows, columns] = block`` and ``out[columns, rows] = block.T``."""

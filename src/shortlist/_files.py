@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import json
 import os
 import signal
+import stat
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar
 
-from ._journal import finish, journal, locked, replaced
-
 PIPE = "-"
+_NOTE = ".shortlist-journal-"
 
 
 class Outputs:
@@ -61,7 +62,7 @@ class Outputs:
         self._temporary: dict[str, Path] = {}
         # A link is followed: its target is what is written.
         self._targets = {path: Path(os.path.realpath(path)) for path in paths if path != PIPE}
-        finish(self._folders)
+        _finish(self._folders)
         seen: set[Path] = set()
         for path, target in self._targets.items():
             self._check(path, target)
@@ -141,7 +142,7 @@ class Outputs:
 
     def _publish(self) -> None:
         # Under a lock, so that the files of two processes do not mix.
-        with locked(self._folders):
+        with _locked(self._folders):
             for path, target in self._targets.items():
                 self._check(path, target)
                 self._set_rights(self._temporary[path], target)
@@ -155,23 +156,23 @@ class Outputs:
     def _put_all(self, moves: list[tuple[Path, Path]]) -> None:
         placed: list[Path] = []
         try:
-            with journal(moves, self._force):
+            with _journal(moves, self._force):
                 # Never an old list beside a new report: the last goes first and comes last.
                 for made, target in reversed(moves) if self._force else ():
                     with contextlib.suppress(FileNotFoundError):
-                        os.replace(target, replaced(made))
+                        os.replace(target, _replaced(made))
                 for made, target in moves:
                     self._put(made, target)
                     placed.append(target)
                 for made, _ in moves:
                     with contextlib.suppress(OSError):
-                        replaced(made).unlink()
+                        _replaced(made).unlink()
         except BaseException:
             for target in reversed(placed):
                 target.unlink(missing_ok=True)
             for made, target in moves:
                 with contextlib.suppress(FileNotFoundError):
-                    os.replace(replaced(made), target)
+                    os.replace(_replaced(made), target)
             raise
 
     def _put(self, made: Path, target: Path) -> None:
@@ -263,3 +264,90 @@ def spooled(path: str) -> Iterator[str]:
             for piece in iter(lambda: sys.stdin.buffer.read(1 << 20), b""):
                 target.write(piece)
         yield str(copy)
+
+
+@contextlib.contextmanager
+def _locked(folders: set[Path]) -> Iterator[bool]:
+    """Hold a lock on folders, always in one order; say whether the system has such locks."""
+    try:
+        import fcntl
+    except ImportError:
+        yield False
+        return
+    held = True
+    with contextlib.ExitStack() as stack:
+        for folder in sorted(folders):
+            try:
+                handle = os.open(folder, os.O_RDONLY)
+                stack.callback(os.close, handle)
+                fcntl.flock(handle, fcntl.LOCK_EX)
+            except OSError:
+                held = False
+        yield held
+
+
+@contextlib.contextmanager
+def _journal(moves: Sequence[tuple[Path, Path]], force: bool) -> Iterator[None]:
+    """Keep a note of files that are about to get their names, until all have them.
+
+    Parameters
+    ----------
+    moves : sequence of (Path, Path)
+        Complete files under their other names, and the names that they will have.
+    force : bool
+        Whether files that exist may be replaced.
+    """
+    if len(moves) < 2:
+        # One rename is all or nothing by itself.
+        yield
+        return
+    handle, name = tempfile.mkstemp(prefix=_NOTE, dir=moves[-1][1].parent)
+    note = Path(name)
+    try:
+        with os.fdopen(handle, "w") as file:
+            said = {"moves": [[str(path) for path in move] for move in moves], "force": force}
+            file.write(json.dumps(said))
+        yield
+    finally:
+        note.unlink(missing_ok=True)
+
+
+def _finish(folders: set[Path]) -> None:
+    """Finish what processes began in these folders that were killed on the way.
+
+    A note is only there under the lock if its writer is dead. Whoever can write to a folder
+    could leave one, so only notes of this user are believed, and only about files that such a
+    process makes: hidden ones, beside the name they get.
+    """
+    with _locked(folders) as held:
+        if not held:
+            return
+        for folder in folders:
+            for note in folder.glob(f"{_NOTE}*"):
+                with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+                    _finish_one(note)
+
+
+def _finish_one(note: Path) -> None:
+    state = note.lstat()
+    if state.st_uid != os.geteuid() or not stat.S_ISREG(state.st_mode) or state.st_mode & 0o077:
+        return
+    try:
+        said = json.loads(note.read_text())
+    except ValueError:
+        # Killed while it was written: no name was given yet.
+        said = {"moves": [], "force": False}
+    for made, target in [(Path(made), Path(target)) for made, target in said["moves"]]:
+        if made.parent != target.parent or not made.name.startswith(".shortlist-"):
+            return
+        if made.is_file():
+            if said["force"] or not target.exists():
+                os.replace(made, target)
+            made.unlink(missing_ok=True)
+        _replaced(made).unlink(missing_ok=True)
+    note.unlink()
+
+
+def _replaced(made: Path) -> Path:
+    """Where the file is kept that `made` replaces, until all are in place."""
+    return made.with_name(f"{made.name}-before")

@@ -51,9 +51,9 @@ def invoke():
 def run():
     """Run the installed command in a process of its own."""
 
-    def run(*arguments, **settings):
+    def run(*arguments, command=(COMMAND,), **settings):
         return subprocess.run(
-            [COMMAND, *map(str, arguments)],
+            [*command, *map(str, arguments)],
             capture_output=True,
             env={**os.environ, "OMP_NUM_THREADS": "1"},
             **settings,

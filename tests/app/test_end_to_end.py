@@ -15,6 +15,8 @@ import pytest
 
 from shortlist import picking
 
+from .conftest import COMMAND
+
 PICK = ("pick", "candidates.csv", "--history", "history.csv", "--label", "outcome")
 BAD = ("--positive", "bad", "--id", "loan", "--effort", "quick")
 
@@ -23,9 +25,22 @@ def read(path):
     return pd.read_csv(path, dtype=str, keep_default_na=False)
 
 
-def test_pick_then_score_then_evaluate(files, run, invoke, loans):
+# The command with one contestant; with all of them it is the installed one, as for evaluate.
+SHORT = """
+import functools
+import shortlist.picking
+from shortlist.cli import main
+
+shortlist.picking.pick = functools.partial(shortlist.picking.pick, models=["PatMat"])
+main()
+"""
+
+
+@pytest.mark.parametrize("race", ["one", pytest.param("all", marks=pytest.mark.slow)])
+def test_pick_then_score_then_evaluate(files, run, invoke, loans, race):
     outputs = ("-o", "list.csv", "--report", "report.html", "--save", "model.skops")
-    done = run(*PICK, *BAD, "-k", "20", *outputs)
+    command = (COMMAND,) if race == "all" else (sys.executable, "-c", SHORT)
+    done = run(*PICK, *BAD, "-k", "20", *outputs, command=command)
     assert done.returncode == 0, done.stderr.decode()
     assert b"of 20" in done.stdout
     assert b"Wrote report.html" in done.stdout
@@ -62,8 +77,9 @@ def test_pick_then_score_then_evaluate(files, run, invoke, loans):
     _, y = loans
     known = everything.assign(outcome=np.where(y[160:][everything["row"]], "bad", "good"))
     known.to_csv("known.csv", index=False)
-    done = invoke("evaluate", "known.csv", "--label", "outcome", "--positive", "bad",
-                  "--score", "score", "-k", "20", "--json")  # fmt: skip
+    done = run("evaluate", "known.csv", "--label", "outcome", "--positive", "bad",
+               "--score", "score", "-k", "20", "--json")  # fmt: skip
+    assert done.returncode == 0, done.stderr.decode()
     judged = json.loads(done.stdout)
     hits = int((known["outcome"][:20] == "bad").sum())
     assert judged["hits"]["estimate"] == pytest.approx(hits)

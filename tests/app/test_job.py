@@ -14,8 +14,8 @@ from shortlist._app import _progress, app
 from shortlist._app._deciding import read_columns
 from shortlist._app._demonstration import compared
 from shortlist._app._hints import find_hints
+from shortlist._app._lists import ENDINGS
 from shortlist._app._tables import Table
-from shortlist._app._writing import ENDINGS
 
 PICK = ("pick", "c.csv", "--history", "h.csv", "--label", "y")
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from drawing import draws
 from shortlist._app import _sources, _tables
+from shortlist._app._lists import ENDINGS, write_list
 from shortlist._app._tables import Table, TableError
-from shortlist._app._writing import ENDINGS, write_list
 
 CELL = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\x00"), max_size=8)
 

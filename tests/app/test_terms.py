@@ -184,3 +184,13 @@ def test_one_column_says_how_rows_turned_out(tables, invoke, options, words):
     done = invoke("pick", "c.csv", "--history", "h.csv", "-k", "5", *options)
     assert done.exit_code == 2
     assert words in done.stderr
+
+
+def test_what_known_rows_would_bring_is_not_asked(tables, invoke):
+    """They are left out: the report of a sum has no number for them."""
+    history, new = (pd.read_csv(name, sep=";", dtype=str) for name in ("h.csv", "c.csv"))
+    known = history[list(new)].iloc[:3]
+    pd.concat([known, new]).to_csv("c.csv", index=False, sep=";")
+    pick = ("pick", "c.csv", "--history", "h.csv", "--outcome", "grade", "-k", "12", "--id", "no")
+    found = told(invoke(*pick, "--drop", "bad", "--report", "r.html", "--json"))
+    assert not {entry["no"] for entry in found["list"]} & set(known["no"])

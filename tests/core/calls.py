@@ -74,6 +74,11 @@ def spread():
     return out
 
 
+def gaussian_rows():
+    x = np.random.default_rng(0).normal(size=(N, D))
+    return _core.GaussianRows64(x, np.square(x).sum(axis=1), 1.0, np.zeros((3, N)))
+
+
 def proposed():
     out = dual()
     x = np.random.default_rng(0).normal(size=(N, D))
@@ -204,6 +209,36 @@ def calls():
             ("slots",),
         ),
         Call("pair_steps", pairs, ("alpha", "beta", "f", "f_beta", "state")),
+        Call(
+            "add_gaussian",
+            {
+                "rows": x[:3],
+                "row_squares": np.zeros(3),
+                "columns": x,
+                "column_squares": np.zeros(N),
+                "coefficients": np.ones((2, 3)),
+                "out": np.zeros((2, N)),
+            },
+            ("out",),
+        ),
+        Call(
+            "GaussianRows32",
+            {
+                "x": x.astype(np.float32),
+                "squares": np.zeros(N, np.float32),
+                "gamma": 0.5,
+                "memory": np.zeros((3, N), np.float32),
+            },
+            ("memory",),
+        ),
+        Call(
+            "GaussianRows64",
+            {"x": x, "squares": np.zeros(N), "gamma": 0.5, "memory": np.zeros((3, N))},
+            ("memory",),
+        ),
+        Call(
+            "fill", {"rows": i64[:4], "out": np.zeros((4, N))}, ("out",), ("rows",), gaussian_rows
+        ),
         Call(
             "cell_moments",
             {

@@ -26,6 +26,7 @@ def public(owner):
 
 def test_every_function_has_a_call():
     names = public(_core) | public(_core.TopKDual) | public(_core.ActiveSet)
+    names |= public(_core.GaussianRows64)
     assert names == {call.name for call in CALLS} | BARE
 
 
@@ -81,6 +82,8 @@ def test_sizes_are_checked(call):
 
 # A shorter list of rows to visit, or a matrix with more room than needed, is no mistake.
 SMALLER = {
+    *(("GaussianRows32", name, axis) for name, axis in (("x", 1), ("memory", 0))),
+    *(("GaussianRows64", name, axis) for name, axis in (("x", 1), ("memory", 0))),
     ("column_ranges", "rows", 0),
     ("worst_places", "positive", 0),
     ("highest", "scores", 0),

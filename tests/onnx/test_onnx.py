@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pytest
-from sklearn.base import clone, is_classifier
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.datasets import load_diabetes, load_iris
 from sklearn.decomposition import PCA
 from sklearn.ensemble import (
     ExtraTreesClassifier,
@@ -16,12 +13,11 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.frozen import FrozenEstimator
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler, scale
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from shortlist import (
@@ -34,71 +30,17 @@ from shortlist import (
     TransductiveTopK,
     pick,
 )
-from shortlist._scores import positive_scores
 from shortlist.datasets import load_credit
 from shortlist.picking.race import models, regressors
 from shortlist.picking.race.models import FAMILIES, Task, default_features
 from shortlist.stacking import SumStack
 
 onnxruntime = pytest.importorskip("onnxruntime")
-skl2onnx = pytest.importorskip("skl2onnx")
-from shortlist.onnx import NotConvertible, register, to_onnx  # noqa: E402
+from onnx_runs import DOUBLE, SINGLE, check, clear, fitted, run  # noqa: E402
+from shortlist.onnx import NotConvertible, to_onnx  # noqa: E402
 
 KERNELS = ("linear", "rbf", "poly", "sigmoid", "laplacian", "chi2", "tanimoto", "minmax")
-DOUBLE, SINGLE = 1e-12, 1e-5
 SLOW = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def tumours():
-    X, y = load_breast_cancer(return_X_y=True)
-    return scale(X), y
-
-
-def run(written, X, name="rows"):
-    session = onnxruntime.InferenceSession(written.SerializeToString())
-    names = [output.name for output in session.get_outputs()]
-    return dict(zip(names, session.run(None, {name: X}), strict=True))
-
-
-def native(model, X):
-    if not is_classifier(model):
-        return model.predict(X)
-    if len(model.classes_) > 2:
-        return model.decision_function(X)
-    return positive_scores(model, X)
-
-
-def check(model, X, written=None, tolerance=DOUBLE, name="rows", wide=False):
-    """Compare on the batch and on its first row; `wide`: Python gets the rows in double."""
-    dtype = "float64" if tolerance == DOUBLE else "float32"
-    written = to_onnx(model, dtype=dtype) if written is None else written
-    X = X.astype(dtype)
-    for rows in (X, X[:1]):
-        found = run(written, rows, name)
-        rows = rows.astype(float) if wide else rows
-        wanted = native(model, rows)
-        assert found["scores"].dtype == dtype
-        assert found["scores"].shape == wanted.shape
-        unit = np.abs(native(model, X)).max()
-        np.testing.assert_allclose(found["scores"], wanted, rtol=tolerance, atol=tolerance * unit)
-        if is_classifier(model):
-            sure = clear(wanted, tolerance * unit)
-            np.testing.assert_array_equal(found["label"][sure], model.predict(rows)[sure])
-
-
-def clear(scores, margin):
-    """Rows whose label does not hang on the last digit of their score."""
-    if scores.ndim == 1:
-        return np.abs(scores) > margin
-    best = np.sort(scores, axis=1)
-    return best[:, -1] - best[:, -2] > margin
-
-
-def fitted(model, X, y, **params):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return clone(model).set_params(**params).fit(X, y)
 
 
 def rows_for(kernel, X):
@@ -475,41 +417,3 @@ def test_labels_of_every_kind(tumours, labels):
     X, y = tumours
     made = TopPush(0.1).fit(X, np.array(labels)[y])
     np.testing.assert_array_equal(run(to_onnx(made), X)["label"], made.predict(X))
-
-
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize(
-    "model",
-    [
-        TopPush(0.05),
-        PatMat(kernel="rbf"),
-        PatMat(kernel="laplacian"),
-        RankSVM(C=1e-3),
-        TransductiveTopK(k=0.1),
-        BudgetClassifier(LogisticRegression(), fpr=0.1),
-    ],
-    ids=lambda m: f"{type(m).__name__}-{getattr(m, 'kernel', '')}",
-)
-def test_registered_with_skl2onnx(tumours, model, dtype):
-    X, y = tumours
-    register()
-    register()
-    made = fitted(model, X[:150], y[:150])
-    written = skl2onnx.to_onnx(made, X[:1].astype(dtype))
-    check(made, X, written, DOUBLE if dtype == "float64" else SINGLE, "X")
-
-
-def test_registered_as_a_step(tumours):
-    X, y = tumours
-    register()
-    made = make_pipeline(StandardScaler(), PCA(5), PatMat(kernel="rbf")).fit(X, y)
-    check(made, X, skl2onnx.to_onnx(made, X[:1]), DOUBLE, "X")
-    many = make_pipeline(StandardScaler(), TopKSVC(k=2)).fit(*load_iris(return_X_y=True))
-    rows = load_iris().data
-    check(many, rows, skl2onnx.to_onnx(many, rows[:1]), DOUBLE, "X")
-
-
-def test_registered_needs_a_recent_opset(tumours):
-    register()
-    with pytest.raises(ValueError, match="target_opset=12"):
-        skl2onnx.to_onnx(TopPush(0.1).fit(*tumours), tumours[0][:1], target_opset=12)

@@ -9,8 +9,9 @@ from sklearn.linear_model import LogisticRegression, Ridge
 
 from oracles.lists import all_lists, value_of
 from shortlist import pick
-from shortlist.picking.terms.order import Clusters, read_order
+from shortlist.picking.terms.clusters import Clusters
 from shortlist.picking.terms.selection import InfeasibleError, select
+from shortlist.picking.terms.terms import read_order
 
 RNG = np.random.default_rng(5)
 K = 4
@@ -68,13 +69,12 @@ def told(names):
 
 
 LISTS = all_lists(range(9), K)
+COLUMNS = [C[name].to_numpy() for name in ("customer", "region", "size", "done")]
 
 
 def keeps(chosen, names, cluster):
     """Whether a list keeps the terms, read from the columns."""
-    customer, region, size, done = (
-        C[name].to_numpy()[chosen].tolist() for name in ("customer", "region", "size", "done")
-    )
+    customer, region, size, done = (column[chosen].tolist() for column in COLUMNS)
     of_cluster = cluster[chosen].tolist()
     return (
         ("one per" not in names or len(set(customer)) == len(customer))

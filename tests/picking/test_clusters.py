@@ -46,7 +46,7 @@ def test_a_list_takes_a_few_of_each_and_says_the_price():
     _, now = cluster_rows(X[:250], Y[:250], X[250:], 6, None, 0)
     assert np.bincount(now[found.selected]).max() <= 3 < np.bincount(now[free.selected]).max()
     assert found.expected_hits.value < free.expected_hits.value
-    chance = found.plan.probability
+    chance = found.probability
     cost = chance[free.selected].sum() - chance[found.selected].sum()
     assert found.expected_gain.limits_cost == pytest.approx(cost)
     assert "The limits cost" in found.verdict

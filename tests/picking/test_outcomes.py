@@ -11,8 +11,7 @@ from sklearn.linear_model import Ridge
 
 from drawing import draws
 from shortlist import pick
-from shortlist.picking.forecast.noise import shares
-from shortlist.picking.race.history import check_history
+from shortlist.picking.race.history import check_history, shares
 from shortlist.picking.race.models import Task, contestants
 from shortlist.picking.race.outcomes import sums
 from shortlist.picking.race.regressors import FAMILIES

@@ -6,7 +6,7 @@ import pytest
 
 from shortlist import pick
 from shortlist.picking.forecast.probability import calibrate
-from shortlist.picking.terms.order import read_order
+from shortlist.picking.terms.terms import read_order
 
 from .made import Column, rows, slow_share
 

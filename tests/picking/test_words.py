@@ -102,6 +102,5 @@ def test_there_is_one_number_for_the_list_wherever_it_is_asked_for():
         assert found.comparison.winner.hits == value
         assert found.forecast.hits[at] == pytest.approx(value)
         assert found.forecast.baseline_hits[at] == pytest.approx(found.comparison.baseline.hits)
-        if found is not rare:
-            assert found.probability[found.selected].sum() == pytest.approx(value)
+        assert found.probability[found.selected].sum() == pytest.approx(value)
         assert found.verdict.count(found.comparison.written(value)) >= 1

@@ -56,6 +56,13 @@ def path(result, rows, tmp_path_factory):
 
 
 @pytest.fixture
+def opened(browser, path):  # noqa: F811
+    """The report in the browser."""
+    browser.open(path)
+    return browser
+
+
+@pytest.fixture
 def server():
     """A server on this machine that remembers what it was asked for."""
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from shortlist.certificate import Certificate
 from shortlist.picking.forecast.comparison import Comparison, Entry
-from shortlist.report._scale import Scale, rounded_around, rounded_up
+from shortlist.report._figures import Scale, rounded_around, rounded_up
 from shortlist.report._words import (
     at_most,
     certified,

@@ -16,8 +16,11 @@ from shortlist.rows.cache import RowCache
 from shortlist.rows.formulas import rbf_kernel
 from shortlist.rows.gaussian import GaussianEntries, longest_sum
 from shortlist.rows.kernels import KernelMatrix, kernel_function
+from shortlist.top.gram import square
 from shortlist.top.surrogate_quantile import SurrogateQuantile
-from shortlist.top.working_set import square
+
+# Columns of rows whose kernel rows are kept.
+WIDE = 40
 
 
 def test_exponential():
@@ -82,14 +85,50 @@ def test_huge_rows(order):
 
 
 @draws(60)
+@given(
+    seed=st.integers(0, 999),
+    n=st.sampled_from([1, 2, 5, 63, 64, 65, 130]),
+    kept=st.integers(1, 9),
+    dtype=st.sampled_from(["f4", "f8"]),
+)
+def test_rows_computed_when_asked_for(seed, n, kept, dtype):
+    """In any order, whichever were kept: the entries, never above 1."""
+    rng = np.random.default_rng(seed)
+    X = (3.0 * rng.standard_normal((n, int(rng.integers(1, 8)))) + 1e3).astype(dtype)
+    gamma = 10.0 ** rng.uniform(-3, 1)
+    entries = GaussianEntries(X, X, gamma, X.mean(axis=0, dtype=float), dtype=np.dtype(dtype))
+    some = rng.permutation(n)[: max(1, n - 1)]
+    memory = np.empty((max(kept, min(3, len(some))), len(some)), dtype=dtype)
+    rows = entries.rows(some, memory)
+    differences = X[:, None].astype(float) - X[None]
+    everything = np.exp(-gamma * np.square(differences).sum(axis=2))
+    K = everything[np.ix_(some, some)]
+    squares = gamma * np.square(X - X.mean(axis=0, dtype=float)).sum(axis=1).max()
+    rounding = 16.0 * np.finfo(dtype).eps * (1.0 + squares)
+    for _ in range(5):
+        asked = rng.integers(0, len(some), 12)
+        out = np.empty((12, len(some)), dtype=dtype)
+        rows.fill(asked, out)
+        np.testing.assert_allclose(out, K[asked], atol=rounding)
+        assert out.max() <= 1.0
+    values, sums = rng.standard_normal((2, 5)), np.ones((2, n))
+    chosen = rng.integers(0, n, 5)
+    entries.add(chosen, np.arange(n), values, sums)
+    np.testing.assert_allclose(
+        sums, 1.0 + values @ everything[chosen], atol=5.0 * np.abs(values).max() * rounding
+    )
+
+
+@draws(60)
 @given(seed=st.integers(0, 999), slots=st.integers(0, 14), dtype=st.sampled_from(["f4", "f8"]))
 def test_square(seed, slots, dtype):
     """Whatever the cache holds, the matrix is that of its rows."""
     rng = np.random.default_rng(seed)
-    X = rng.standard_normal((14, 3)).astype(dtype)
-    kernel = KernelMatrix(X, kernel_function("rbf", X, gamma=0.5))
+    X = rng.standard_normal((14, WIDE)).astype(dtype)
+    gamma = 0.5 / WIDE
+    kernel = KernelMatrix(X, kernel_function("rbf", X, gamma=gamma))
     order = rng.permutation(14)
-    K = pairwise.rbf_kernel(X.astype(float), gamma=0.5)[np.ix_(order, order)]
+    K = pairwise.rbf_kernel(X.astype(float), gamma=gamma)[np.ix_(order, order)]
     cache = RowCache(kernel, order, slots * 14 * kernel.dtype.itemsize)
     for length in (8, 8, 14, 14):
         some = rng.choice(length, rng.integers(0, length + 1), replace=False)

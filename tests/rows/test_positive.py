@@ -9,7 +9,6 @@ from sklearn.metrics import pairwise
 
 from shortlist import PatMat, RankSVM, TopKSVC, TopPush
 from shortlist.rows.kernels import KERNEL_NAMES, KernelMatrix, kernel_function
-from shortlist.rows.positive import is_positive
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3))
@@ -38,24 +37,24 @@ def test_rounding_is_allowed_and_no_more(dtype, unit):
     seen = 1e-4 if dtype == np.float32 else 1e-11
     for eigenvalue, positive in ((0.0, True), (-seen, False), (-1.0, False)):
         K = unit * matrix_with(eigenvalue, dtype, centred=True)
-        assert is_positive(of(K), centred=True) == positive
-        assert is_positive(of(K), centred=False) == positive
+        assert of(K).is_positive(centred=True) == positive
+        assert of(K).is_positive(centred=False) == positive
 
 
 def test_only_differences_count_where_the_origin_is_free():
     K = matrix_with(-1.0)
-    assert not is_positive(of(K), centred=False)
-    assert is_positive(of(K), centred=True)
+    assert not of(K).is_positive(centred=False)
+    assert of(K).is_positive(centred=True)
     distances = -pairwise.euclidean_distances(X)
-    assert is_positive(of(distances), centred=True)
+    assert of(distances).is_positive(centred=True)
 
 
 def test_rows_that_do_not_count_do_not_matter():
     K = np.eye(60)
     K[7, 7] = -1.0
-    assert not is_positive(of(K), centred=False)
-    assert is_positive(of(K), np.delete(np.arange(60), 7), centred=False)
-    assert is_positive(of(np.zeros((5, 5))), centred=False)
+    assert not of(K).is_positive(centred=False)
+    assert of(K).is_positive(np.delete(np.arange(60), 7), centred=False)
+    assert of(np.zeros((5, 5))).is_positive(centred=False)
 
 
 @pytest.mark.parametrize("name", sorted(set(KERNEL_NAMES) - {"precomputed", "sigmoid"}))
@@ -64,15 +63,15 @@ def test_kernels_with_a_name_are_what_they_are_taken_for(name, offset):
     rows = np.abs(X) + offset
     function = kernel_function(name, rows, gamma=0.5, degree=3, coef0=0.0)
     K = KernelMatrix(rows, function)
-    assert is_positive(K, centred=False)
+    assert K.is_positive(centred=False)
     everything = np.arange(60)
-    assert is_positive(of(K.wide_entries(everything, everything)), centred=False)
+    assert of(K.wide_entries(everything, everything)).is_positive(centred=False)
 
 
 def test_a_negative_constant_is_looked_at():
     function = kernel_function("poly", X, gamma=1.0, degree=1, coef0=-5.0)
-    assert not is_positive(KernelMatrix(X, function), centred=False)
-    assert is_positive(KernelMatrix(X, function), centred=True)
+    assert not KernelMatrix(X, function).is_positive(centred=False)
+    assert KernelMatrix(X, function).is_positive(centred=True)
 
 
 MODELS = [

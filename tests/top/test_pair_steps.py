@@ -19,13 +19,22 @@ class Dual:
         self.p, self.q = int(rng.integers(1, 5)), int(rng.integers(1, 7))
         n = self.p + self.q
         rows = rng.integers(-2, 3, (n, 2)) if rng.random() < 0.3 else rng.standard_normal((n, 3))
+        # As most data: no weights, and a kernel whose diagonal is one. Steps read less then.
+        even = rng.random() < 0.4
+        if even:
+            rows = np.hstack([rows, np.ones((n, 1))])
+            rows = rows / np.linalg.norm(rows, axis=1)[:, None]
         self.gram = np.ascontiguousarray(rows @ rows.T, dtype=dtype)
+        if even:
+            np.fill_diagonal(self.gram, 1.0)
         self.first = 0 if shared else self.p
         n_beta = n - self.first
         self.form, self.lin, self.price = form, 1.5, float(rng.uniform(0.2, 2.0))
         self.ridge = np.zeros(self.p) if bounded else rng.uniform(0.2, 1.0, self.p)
         self.upper = rng.uniform(0.5, 2.0, self.p) if bounded else np.full(self.p, np.inf)
-        self.omega = rng.choice([0.5, 1.0, 2.0], n_beta)
+        self.omega = np.full(n_beta, 2.0) if even else rng.choice([0.5, 1.0, 2.0], n_beta)
+        if even:
+            self.ridge[:] = self.ridge[0]
         self.alpha = np.minimum(rng.uniform(0.1, 1.0, self.p), self.upper)
         self.beta = self.omega * rng.choice([0.0, 1.0], n_beta)
         self.beta[0] += self.omega[0]

@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_limits
 
 from drawing import draws
 from shortlist import TopKSVC, _core
-from shortlist.topk import estimator, selected
+from shortlist.topk import estimator, scores
 from shortlist.topk.problem import TopKProblem, rank_weights
 from shortlist.topk.scores import LinearScores
 from shortlist.topk.selected import SelectedScores, scores_of
@@ -149,7 +149,7 @@ def test_few_classes_are_all_looked_at():
 
 @pytest.mark.parametrize("kind", [np.asarray, np.float32, sparse.csr_matrix])
 def test_the_same_model_whatever_the_threads(kind, monkeypatch):
-    monkeypatch.setattr(selected, "_SURVEY_ENTRIES", 1 << 13)  # parts of 81 rows
+    monkeypatch.setattr(scores, "_PART_ENTRIES", 1 << 13)  # parts of 81 rows
     X, y = rows(1, 1_000, 26, 100)
     found = []
     for count in (1, 2, 3):

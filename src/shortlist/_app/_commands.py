@@ -12,9 +12,12 @@ from typing import Any
 import click
 
 from . import _options
+from ._group import app
+
+__all__ = ["app"]
 
 
-@click.command(no_args_is_help=True)
+@app.command(no_args_is_help=True)
 @click.argument("candidates")
 @click.option(
     "--history", required=True, metavar="FILE", help="Rows whose outcome is known, with the label."
@@ -162,12 +165,12 @@ def pick(candidates: str, history: str, **options: Any) -> None:
     if options["outcome"] is not None and options["positive"] is not None:
         raise click.UsageError("--positive is a label; with --outcome leave it out.")
     from ._picking import run_pick
-    from ._request import Request
+    from ._terms import Request
 
     run_pick(Request(candidates=candidates, history=history, **options))
 
 
-@click.command(no_args_is_help=True)
+@app.command(no_args_is_help=True)
 @click.argument("candidates")
 @click.option("--model", required=True, metavar="FILE", help="From shortlist pick --save.")
 @_options.budget(False, "How many rows to keep: 100, 0.05 or 5%. Without it, all, best first.")
@@ -192,7 +195,7 @@ def score(candidates: str, **options: Any) -> None:
     run_score(candidates, **options)
 
 
-@click.command(no_args_is_help=True)
+@app.command(no_args_is_help=True)
 @click.argument("scored")
 @_options.label
 @_options.positive
@@ -273,7 +276,7 @@ def evaluate(
     )
 
 
-@click.command(no_args_is_help=True)
+@app.command(no_args_is_help=True)
 @click.argument("file")
 @click.option("--label", metavar="COLUMN", help="Column that says what each row was.")
 @_options.ids
@@ -303,7 +306,7 @@ def columns(
     run_columns(file, label, ids, drop, types, encoding, as_json)
 
 
-@click.command(no_args_is_help=True)
+@app.command(no_args_is_help=True)
 @click.argument("model")
 @click.option("-o", "--output", required=True, metavar="FILE", help="The ONNX file, .onnx.")
 @click.option(
@@ -352,7 +355,7 @@ def export(model: str, output: str, single: bool, force: bool) -> None:
     )
 
 
-@click.command()
+@app.command()
 @click.option(
     "-k", "budget", type=click.IntRange(1, 300), default=30, show_default=True, help="Budget."
 )

@@ -16,7 +16,7 @@ from .._written import percent
 from ..datasets import load_credit
 from ..picking.race.models import Task, default_features
 from ._picking import run_pick
-from ._request import Request
+from ._terms import Request
 
 _HISTORY = 700
 

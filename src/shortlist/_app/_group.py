@@ -11,6 +11,8 @@ from typing import Any
 
 import click
 
+from .. import __version__
+
 _INTERRUPTED = 130
 
 
@@ -86,3 +88,21 @@ def _sentence(error: Exception) -> str:
         f"unexpected {type(error).__name__}: {text.splitlines()[0] if text else 'no message'} "
         "(set SHORTLIST_DEBUG=1 to see where)"
     )
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="shortlist")
+def app() -> None:
+    """Choose the few rows to act on: learn from labelled rows, rank the others.
+
+    Files are CSV, TSV, Parquet, Feather or .xlsx; "-" reads standard input and writes standard
+    output.
+
+    \b
+    Exit codes:
+      0    done
+      1    could not be done: a file or its content does not allow it
+      2    the command was not understood
+      130  interrupted with Ctrl-C; nothing was written
+      129, 143  asked to end by SIGHUP or SIGTERM; nothing was written
+    """  # noqa: D301

@@ -161,8 +161,7 @@ def find_leaks(
 
 def _ranking(column: pd.Series, is_text: bool, y: np.ndarray) -> float:
     import pandas as pd
-
-    from ..metrics import partial_auc
+    from sklearn.metrics import roc_auc_score
 
     if is_text:
         by_value = pd.Series(y.astype(float), column.index).groupby(column)
@@ -180,7 +179,7 @@ def _ranking(column: pd.Series, is_text: bool, y: np.ndarray) -> float:
                 known.max() + 1 + abs(known.max()),
             )
         ]
-    areas = [partial_auc(y, score) for score in scores]
+    areas = [float(roc_auc_score(y, score)) for score in scores]
     return max(max(area, 1 - area) for area in areas)
 
 

@@ -27,9 +27,8 @@ from ._labels import Leak, find_leaks
 from ._lists import Listed, warn
 from ._look import SHORT, column_lines
 from ._progress import Clock, progress
-from ._request import Request
 from ._tables import Table, TableError, listed
-from ._terms import read_terms
+from ._terms import Request, read_terms
 
 if TYPE_CHECKING:
     from ._model_file import SavedModel

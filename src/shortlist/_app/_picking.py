@@ -12,12 +12,11 @@ import numpy as np
 from .._files import Outputs, spooled
 from ._cells import is_blank
 from ._labels import finite_numbers, read_labels
-from ._lists import OWN, first_rows, print_json
+from ._lists import OWN, check_ending, first_rows, print_json, write_list
 from ._look import column_records
 from ._progress import Clock
-from ._request import Request, check_columns, check_paths
-from ._tables import Table, TableError
-from ._writing import write_list
+from ._tables import Table, TableError, check_file, known_encoding, listed
+from ._terms import Request
 
 if TYPE_CHECKING:
     from ..picking import Shortlist
@@ -32,7 +31,7 @@ def run_pick(request: Request) -> Shortlist:
     """Do what ``shortlist pick`` says; return the shortlist for those who want to say more."""
     clock = Clock()
     with ExitStack() as stack:
-        outputs = check_paths(request)
+        outputs = _check_paths(request)
         table, old = (
             Table(
                 stack.enter_context(spooled(path)),
@@ -44,7 +43,7 @@ def run_pick(request: Request) -> Shortlist:
         # Counting reads the file to its end: what is malformed is found before the work.
         if not table.n_rows:
             raise TableError(f"{table.name} has a line of names and no rows.")
-        check_columns(table, old, request)
+        _check_columns(table, old, request)
         if request.budget is not None and request.budget > table.n_rows:
             raise TableError(
                 f"k={request.budget} is more than the {table.n_rows:,} candidates; choose k of at "
@@ -72,6 +71,58 @@ def run_pick(request: Request) -> Shortlist:
             if path != "-":
                 click.echo(f"Wrote {path}", err=piped)
     return job.result
+
+
+def _check_paths(request: Request) -> Outputs:
+    """Say what is wrong with the names of files, before anything is read."""
+    for path, ending in ((request.report, ".html"), (request.save, ".skops")):
+        if path is not None and not path.lower().endswith(ending):
+            raise TableError(f"{path} must end in {ending}.")
+    if request.output is not None:
+        check_ending(request.output)
+    known_encoding(request.encoding)
+    outputs = Outputs(*request.paths, force=request.force)
+    for path in (request.candidates, request.history):
+        if path != "-":
+            check_file(path, path)
+    return outputs
+
+
+def _check_columns(table: Table, old: Table, request: Request) -> None:
+    """Say what the two files do not share."""
+    group = [] if request.group is None else [request.group]
+    option = "--label" if request.outcome is None else "--outcome"
+    old.check_columns([request.known], f"named by {option}")
+    old.check_columns(request.drop, "named by --drop")
+    old.check_columns(group, "named by --group")
+    named = [text.rpartition("=")[0] for text in request.types]
+    old.check_columns([name for name in named if name], "named by --type")
+    table.check_columns(request.ids, "named by --id")
+    request.check(table, old, request.ids)
+    grouped = request.group is not None or request.one_per is not None
+    if request.only_new and (request.time is None or not grouped):
+        raise TableError(
+            "--only-new is about what was not known before a window: it needs --time, and --group "
+            "or --one-per."
+        )
+    unused = set(request.roles)
+    columns = [name for name in old.columns if name not in unused]
+    if not columns:
+        raise TableError(
+            f"{old.name} has no column to learn from besides {listed(sorted(unused), 5)}."
+        )
+    has = set(table.columns)
+    lacking = [name for name in columns if name not in has]
+    if lacking:
+        known = {*columns, *unused}
+        extra = [name for name in table.columns if name not in known]
+        new = f" {table.name} has {listed(extra, 5)}, which {old.name} has not." if extra else ""
+        remedy = " ".join(f"--drop {name!r}" for name in lacking[:5])
+        raise TableError(
+            f"the columns differ: {table.name} lacks {listed(lacking, 5)} of {old.name}.{new} "
+            "Give both files the same columns, or add "
+            f"{remedy}{' ...' if len(lacking) > 5 else ''}."
+        )
 
 
 def _read_known(old: Table, request: Request) -> tuple[np.ndarray, np.ndarray, str | None]:

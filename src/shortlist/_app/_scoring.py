@@ -11,9 +11,8 @@ import click
 import numpy as np
 
 from .._files import Outputs, spooled
-from ._lists import Listed, print_json, warn
+from ._lists import Listed, check_ending, print_json, warn, write_list
 from ._tables import Table, TableError, check_file, check_model, known_encoding
-from ._writing import check_ending, write_list
 
 if TYPE_CHECKING:
     from ._model_file import SavedModel

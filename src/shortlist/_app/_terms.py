@@ -1,6 +1,7 @@
-"""What ``shortlist pick`` is told about the list: values, limits, entities, rows already handled.
+"""What ``shortlist pick`` is told: its options, and the terms of the list that they make.
 
-:class:`Said` holds the options as they were written; :func:`read_terms` turns them into the
+:class:`Request` holds the options as they were written, :class:`Said` those about the list:
+values, limits, entities, rows already handled. :func:`read_terms` turns these into the
 arguments of :func:`shortlist.pick`, in the numbers and spellings of both files.
 """
 
@@ -15,6 +16,7 @@ import numpy as np
 
 from .._checks import spelling
 from ._cells import is_blank
+from ._look import role_of
 from ._tables import Table, TableError, check_file, listed
 
 if TYPE_CHECKING:
@@ -118,6 +120,61 @@ class Said:
                 raise TableError(
                     "--exclude needs to know which column names a row: add --id or --one-per."
                 )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request(Said):
+    """What ``shortlist pick`` was asked to do; the names are those of its options."""
+
+    candidates: str
+    history: str
+    label: str | None = None
+    outcome: str | None = None
+    goal: str = "sum"
+    budget: int | float | None = None
+    precision: float | None = None
+    confidence: float | None = None
+    positive: str | None = None
+    output: str | None = None
+    report: str | None = None
+    save: str | None = None
+    ids: Sequence[str] = ()
+    drop: Sequence[str] = ()
+    types: Sequence[str] = ()
+    group: str | None = None
+    keep_known: bool = False
+    effort: str = "normal"
+    reasons: int = 3
+    encoding: str = "utf-8"
+    seed: int = 0
+    jobs: int = 1
+    force: bool = False
+    safe: bool = False
+    as_json: bool = False
+    title: str | None = None
+    # What messages call the two files, where that is not their path.
+    names: tuple[str | None, str | None] = (None, None)
+
+    @property
+    def roles(self) -> dict[str, str]:
+        """Columns that models do not learn from, and what they are."""
+        roles = role_of(self.label, self.ids, self.drop, self.group)
+        if self.outcome is not None:
+            roles[self.outcome] = "outcome"
+        named = {"one per": self.one_per, "time": self.time}
+        return {name: role for role, name in named.items() if name is not None} | roles
+
+    @property
+    def known(self) -> str:
+        """The column that says how rows of the history turned out."""
+        name = self.label if self.outcome is None else self.outcome
+        assert name is not None
+        return name
+
+    @property
+    def paths(self) -> list[str]:
+        """Outputs in the order in which they appear: the list last."""
+        return [path for path in (self.report, self.save, self.output) if path is not None]
 
 
 def _number(text: str) -> float | None:

@@ -4,6 +4,7 @@
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "gaussian.hpp"
+#include "gaussian_tiles.hpp"
 #include "interrupt.hpp"
 #include "kernel_rows.hpp"
 #include "rows.hpp"
@@ -186,6 +187,23 @@ void bind_gaussian(nb::module_& m) {
         }
       },
       "inner"_in, "row_squares"_in, "column_squares"_in, "out"_out, "slots"_in, "start"_a);
+  m.def(
+      "add_gaussian",
+      [](InMatrix<T> rows, In<T> row_squares, InMatrix<T> columns, In<T> column_squares,
+         InMatrix<double> coefficients, OutMatrix<double> out) {
+        const std::size_t n_rows = rows.shape(0), n = columns.shape(0), n_sums = out.shape(0);
+        check_shape("columns", columns, n, rows.shape(1));
+        check_size("row_squares", row_squares, n_rows);
+        check_size("column_squares", column_squares, n);
+        check_shape("coefficients", coefficients, n_sums, n_rows);
+        check_shape("out", out, n_sums, n);
+        nb::gil_scoped_release release;
+        add_gaussian<T>({rows.data(), row_squares.data(), n_rows},
+                        {columns.data(), column_squares.data(), n}, rows.shape(1),
+                        coefficients.data(), n_sums, out.data());
+      },
+      "rows"_in, "row_squares"_in, "columns"_in, "column_squares"_in, "coefficients"_in,
+      "out"_out);
 }
 
 }  // namespace

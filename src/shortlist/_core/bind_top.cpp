@@ -15,7 +15,7 @@ namespace shortlist {
 namespace {
 
 // The numbers that pair steps keep, read at the start and written at the end, also of a run
-// that was interrupted: [norm2, m, total, bb, bf, scaled, violation].
+// that was interrupted: [norm2, m, total, bb, bf, scaled, unsettled].
 template <typename T>
 class PairState {
  public:
@@ -36,7 +36,7 @@ class PairState {
     state_[3] = problem_.bb;
     state_[4] = solver_.bf;
     state_[5] = problem_.scaled;
-    state_[6] = solver_.violation;
+    state_[6] = solver_.unsettled;
   }
 
  private:
@@ -46,49 +46,100 @@ class PairState {
 };
 
 template <typename T>
-void bind_pair_steps(nb::module_& m) {
+std::int64_t pair_steps(RowSource<T>& gram, Out<double> alpha, In<double> ridge,
+                        In<double> upper, Out<double> beta, In<double> omega, Out<double> f,
+                        Out<double> f_beta, Out<double> state, int mode, double lin,
+                        double price, double eps, std::int64_t max_steps, std::uint64_t seed,
+                        double loose, std::int64_t patience) {
+  const std::size_t n = f.shape(0), n_alpha = alpha.shape(0), n_beta = beta.shape(0);
+  if (n_alpha > n) check_size("alpha", alpha, n);
+  if (n_beta > n) check_size("beta", beta, n);
+  check_size("ridge", ridge, n_alpha);
+  check_size("upper", upper, n_alpha);
+  check_size("omega", omega, n_beta);
+  check_size("f_beta", f_beta, n);
+  check_size("state", state, PairState<T>::kSize);
+  if (mode < static_cast<int>(Cap::open) || mode > static_cast<int>(Cap::priced))
+    refuse("mode must be 0, 1, 2 or 3, got " + std::to_string(mode));
+  if (n_alpha + n_beta == 0) return 0;
+  nb::gil_scoped_release release;
+  PairProblem<T> problem{gram,         n,           n_alpha,      n - n_beta,  alpha.data(),
+                         ridge.data(), upper.data(), beta.data(), omega.data(), f.data(),
+                         f_beta.data(), static_cast<Cap>(mode), lin, price};
+  PairSolver<T> solver(problem);
+  const PairState<T> keep(state.data(), problem, solver);
+  if (seed) {
+    solver.run_random(max_steps, seed);
+  } else {
+    solver.run(eps, loose, max_steps, patience);
+  }
+  return solver.steps;
+}
+
+template <typename T>
+void bind_pair_steps(nb::module_& m, const char* rows) {
+  nb::class_<GaussianRows<T>>(m, rows)
+      .def(
+          "__init__",
+          [](GaussianRows<T>* self, InMatrix<T> x, In<T> squares, double gamma,
+             OutMatrix<T> memory) {
+            const std::size_t n = x.shape(0), kept = memory.shape(0);
+            check_size("squares", squares, n);
+            check_shape("memory", memory, std::max(kept, std::min<std::size_t>(n, 3)), n);
+            new (self) GaussianRows<T>(x.data(), squares.data(), n, x.shape(1), gamma,
+                                       memory.data(), kept);
+          },
+          "x"_in, "squares"_in, "gamma"_a, "memory"_out, nb::keep_alive<1, 5>())
+      .def(
+          "fill",
+          [](GaussianRows<T>& self, Index rows, OutMatrix<T> out) {
+            check_index("rows", rows, self.size());
+            check_shape("out", out, rows.shape(0), self.size());
+            for (std::size_t k = 0; k < rows.shape(0); ++k) {
+              const T* row = self.row(static_cast<std::size_t>(rows.data()[k]));
+              std::copy_n(row, self.size(), out.data() + k * self.size());
+            }
+          },
+          "rows"_in, "out"_out);
+  m.def(
+      "pair_steps",
+      [](GaussianRows<T>& gram, Out<double> alpha, In<double> ridge, In<double> upper,
+         Out<double> beta, In<double> omega, Out<double> f, Out<double> f_beta,
+         Out<double> state, int mode, double lin, double price, double eps,
+         std::int64_t max_steps, std::uint64_t seed, double loose,
+         std::int64_t patience) {
+        check_size("f", f, gram.size());
+        return pair_steps<T>(gram, alpha, ridge, upper, beta, omega, f, f_beta, state, mode,
+                             lin, price, eps, max_steps, seed, loose, patience);
+      },
+      "gram"_in, "alpha"_out, "ridge"_a, "upper"_a, "beta"_out, "omega"_a, "f"_out,
+      "f_beta"_out, "state"_out, "mode"_a, "lin"_a, "price"_a, "eps"_a, "max_steps"_a,
+      "seed"_a = 0, "loose"_a = 0.0,
+      "patience"_a = std::numeric_limits<std::int64_t>::max());
   m.def(
       "pair_steps",
       [](InMatrix<T> gram, Out<double> alpha, In<double> ridge, In<double> upper,
          Out<double> beta, In<double> omega, Out<double> f, Out<double> f_beta,
          Out<double> state, int mode, double lin, double price, double eps,
-         std::int64_t max_steps, std::uint64_t seed, double loose) -> std::int64_t {
-        const std::size_t n = f.shape(0), n_alpha = alpha.shape(0), n_beta = beta.shape(0);
+         std::int64_t max_steps, std::uint64_t seed, double loose,
+         std::int64_t patience) {
+        const std::size_t n = f.shape(0);
         if (gram.shape(0) < n || gram.shape(1) < n) check_shape("gram", gram, n, n);
-        if (n_alpha > n) check_size("alpha", alpha, n);
-        if (n_beta > n) check_size("beta", beta, n);
-        check_size("ridge", ridge, n_alpha);
-        check_size("upper", upper, n_alpha);
-        check_size("omega", omega, n_beta);
-        check_size("f_beta", f_beta, n);
-        check_size("state", state, PairState<T>::kSize);
-        if (mode < static_cast<int>(Cap::open) || mode > static_cast<int>(Cap::priced))
-          refuse("mode must be 0, 1, 2 or 3, got " + std::to_string(mode));
-        if (n_alpha + n_beta == 0) return 0;
-        nb::gil_scoped_release release;
-        PairProblem<T> problem{gram.data(),  gram.shape(1), n, n_alpha, n - n_beta,
-                               alpha.data(), ridge.data(),  upper.data(),
-                               beta.data(),  omega.data(),  f.data(),
-                               f_beta.data(), static_cast<Cap>(mode), lin, price};
-        PairSolver<T> solver(problem);
-        const PairState<T> keep(state.data(), problem, solver);
-        if (seed) {
-          solver.run_random(max_steps, seed);
-        } else {
-          solver.run(eps, loose, max_steps);
-        }
-        return solver.steps;
+        MatrixRows<T> rows(gram.data(), gram.shape(1));
+        return pair_steps<T>(rows, alpha, ridge, upper, beta, omega, f, f_beta, state, mode,
+                             lin, price, eps, max_steps, seed, loose, patience);
       },
       "gram"_in, "alpha"_out, "ridge"_a, "upper"_a, "beta"_out, "omega"_a, "f"_out,
       "f_beta"_out, "state"_out, "mode"_a, "lin"_a, "price"_a, "eps"_a, "max_steps"_a,
-      "seed"_a = 0, "loose"_a = 0.0);
+      "seed"_a = 0, "loose"_a = 0.0,
+      "patience"_a = std::numeric_limits<std::int64_t>::max());
 }
 
 }  // namespace
 
 void bind_top(nb::module_& m) {
-  bind_pair_steps<float>(m);
-  bind_pair_steps<double>(m);
+  bind_pair_steps<float>(m, "GaussianRows32");
+  bind_pair_steps<double>(m, "GaussianRows64");
   m.def(
       "cell_moments",
       [](In<double> scores, std::optional<In<double>> weight, In<double> edges,

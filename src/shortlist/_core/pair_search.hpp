@@ -19,6 +19,7 @@ struct Kind {
   std::size_t n;
   double curve_factor, top_factor, lin;
   bool falls;  // whether x falls as the coefficient rises
+  bool even;   // whether all have the same curve and the same diagonal, and no top: read once
 };
 
 struct Peak {
@@ -55,7 +56,7 @@ SHORTLIST_INLINE double positive_curve(double curvature, double size) {
   return curvature > least ? curvature : least;
 }
 
-template <bool Falls>
+template <bool Falls, bool Even>
 SHORTLIST_INLINE Steepest steepest_loop(const Kind& v) {
   double high[kLanes], low[kLanes], high_at[kLanes], low_at[kLanes];
   for (std::size_t k = 0; k < kLanes; ++k) {
@@ -64,9 +65,10 @@ SHORTLIST_INLINE Steepest steepest_loop(const Kind& v) {
     high_at[k] = low_at[k] = 0.0;
   }
   const double *x = v.x, *curve = v.curve, *top = v.top, *f = v.f;
+  const double one_curve = v.n ? curve[0] : 0.0;
   const auto look = [&](std::size_t r, std::size_t k, double first) {
-    const double s = v.lin + v.curve_factor * curve[r] * x[r] - f[r];
-    const bool below = x[r] < v.top_factor * top[r], above = x[r] > 0.0;
+    const double s = v.lin + v.curve_factor * (Even ? one_curve : curve[r]) * x[r] - f[r];
+    const bool below = Even || x[r] < v.top_factor * top[r], above = x[r] > 0.0;
     const double up = (Falls ? above : below) ? s : -kInfinity;
     const double down = (Falls ? below : above) ? s : kInfinity;
     high_at[k] = up > high[k] ? first : high_at[k];
@@ -92,10 +94,11 @@ SHORTLIST_INLINE Steepest steepest_loop(const Kind& v) {
   return best;
 }
 SHORTLIST_CLONES inline Steepest steepest(const Kind& v) {
-  return v.falls ? steepest_loop<true>(v) : steepest_loop<false>(v);
+  if (v.even) return v.falls ? steepest_loop<true, true>(v) : steepest_loop<false, true>(v);
+  return v.falls ? steepest_loop<true, false>(v) : steepest_loop<false, false>(v);
 }
 
-template <typename T>
+template <bool Even, typename T>
 SHORTLIST_INLINE Partner partner_loop(const Kind& v, const Mover<T>& m) {
   double gain[kLanes], curve[kLanes], at[kLanes];
   for (std::size_t k = 0; k < kLanes; ++k) {
@@ -108,14 +111,17 @@ SHORTLIST_INLINE Partner partner_loop(const Kind& v, const Mover<T>& m) {
   // A partner of a row that rises must be able to fall.
   const bool to_top = v.falls == (m.sign > 0.0);
   const double floor = to_top ? -1.0 : 0.0, reach = to_top ? v.top_factor : kInfinity;
+  const double one_own = v.n ? own[0] : 0.0, one_diagonal = v.n ? diagonal[0] : 0.0;
   const auto look = [&](std::size_t r, std::size_t k, double first) {
-    const double s = v.lin + v.curve_factor * own[r] * x[r] - f[r];
+    const double curve_r = Even ? one_own : own[r];
+    const double diagonal_r = Even ? one_diagonal : diagonal[r];
+    const double s = v.lin + v.curve_factor * curve_r * x[r] - f[r];
     double diff = m.sign * (m.slope - s);
     diff = diff > 0.0 ? diff : 0.0;
     diff = x[r] > floor ? diff : 0.0;
-    diff = x[r] < reach * top[r] ? diff : 0.0;
-    const double all = m.base + diagonal[r] + bend * own[r] - 2.0 * static_cast<double>(row[r]);
-    const double c = positive_curve(all, diagonal[r]), g = diff * diff;
+    if (!Even) diff = x[r] < reach * top[r] ? diff : 0.0;
+    const double all = m.base + diagonal_r + bend * curve_r - 2.0 * static_cast<double>(row[r]);
+    const double c = positive_curve(all, diagonal_r), g = diff * diff;
     const bool better = g * curve[k] > gain[k] * c;
     at[k] = better ? first : at[k];
     curve[k] = better ? c : curve[k];
@@ -137,10 +143,10 @@ SHORTLIST_INLINE Partner partner_loop(const Kind& v, const Mover<T>& m) {
   return best;
 }
 SHORTLIST_CLONES inline Partner partner_of(const Kind& v, const Mover<float>& m) {
-  return partner_loop(v, m);
+  return v.even ? partner_loop<true>(v, m) : partner_loop<false>(v, m);
 }
 SHORTLIST_CLONES inline Partner partner_of(const Kind& v, const Mover<double>& m) {
-  return partner_loop(v, m);
+  return v.even ? partner_loop<true>(v, m) : partner_loop<false>(v, m);
 }
 
 }  // namespace shortlist

@@ -33,6 +33,7 @@
 #include "interrupt.hpp"
 #include "kernel_rows.hpp"
 #include "pair_search.hpp"
+#include "row_source.hpp"
 
 namespace shortlist {
 
@@ -55,11 +56,11 @@ SHORTLIST_CLONES inline void add_difference(const double* up, const double* low,
 enum class Cap { open = 0, norm = 1, tied = 2, priced = 3 };
 
 // One row may carry two variables: alpha of rows [0, n_alpha), beta of rows
-// [first_beta, n). All arrays but the gram matrix are updated in place.
+// [first_beta, n). All arrays are updated in place.
 template <typename T>
 struct PairProblem {
-  const T* gram;
-  std::size_t stride, n, n_alpha, first_beta;
+  RowSource<T>& gram;
+  std::size_t n, n_alpha, first_beta;
   double* alpha;
   const double* ridge;
   const double* upper;
@@ -81,19 +82,29 @@ class PairSolver {
  public:
   explicit PairSolver(PairProblem<T>& problem) : q(problem), n_beta(q.n - q.first_beta) {
     diagonal.resize(q.n);
-    for (std::size_t r = 0; r < q.n; ++r) diagonal[r] = q.gram[r * q.stride + r];
+    for (std::size_t r = 0; r < q.n; ++r) diagonal[r] = q.gram.diagonal(r);
     inverse.resize(n_beta);
     for (std::size_t j = 0; j < n_beta; ++j) inverse[j] = 1.0 / q.omega[j];
+    const auto same = [](const double* values, std::size_t n) {
+      return std::all_of(values, values + n, [&](double v) { return v == values[0]; });
+    };
+    const bool round = same(diagonal.data(), q.n);
+    even_alpha = round && same(q.ridge, q.n_alpha) &&
+                 std::all_of(q.upper, q.upper + q.n_alpha, [](double u) { return u == kInf; });
+    even_beta = round && !capped() && same(inverse.data(), n_beta);
   }
 
   double bf = 0.0;         // capped modes: sum of beta_j f_j over all rows
   double violation = 0.0;  // of the last selection
 
+  double unsettled = 0.0;  // open mode: what beta still violates where its steps were too many
+
   std::int64_t steps = 0;  // taken so far
 
   // Steps until no pair violates optimality by more than eps, or the deadline has passed.
-  // In the open mode `loose` holds for pairs with an alpha, and eps for pairs of beta.
-  void run(double eps, double loose, std::int64_t max_steps) {
+  // In the open mode `loose` holds for pairs with an alpha, and eps for pairs of beta; the
+  // run ends where these take more than `patience` steps at a stretch.
+  void run(double eps, double loose, std::int64_t max_steps, std::int64_t patience) {
     Watch watch;
     const double most = q.mode == Cap::open ? std::max(eps, loose) : eps;
     while (steps < max_steps && !watch.late(kPasses * q.n)) {
@@ -102,7 +113,7 @@ class PairSolver {
       if (choose(most)) {
         ++steps;
       } else if (!(violation <= most && up_beta.value - low_beta.value > eps) ||
-                 !settle(eps, max_steps)) {
+                 !settle(eps, max_steps - steps, patience)) {
         break;
       }
     }
@@ -155,6 +166,7 @@ class PairSolver {
   std::vector<double> diagonal, inverse;  // inverse of omega
   double beta_ridge = 0.0;  // norm: curvature of psi times omega_j
   Extreme up_alpha{}, up_beta{}, low_alpha{}, low_beta{};
+  bool even_alpha = false, even_beta = false;
 
   bool capped() const { return q.mode == Cap::tied || q.mode == Cap::priced; }
 
@@ -186,11 +198,11 @@ class PairSolver {
   }
 
   Kind alphas() const {
-    return {q.alpha, q.ridge, q.upper, q.f, q.n_alpha, -1.0, 1.0, q.lin, false};
+    return {q.alpha, q.ridge, q.upper, q.f, q.n_alpha, -1.0, 1.0, q.lin, false, even_alpha};
   }
   Kind betas() const {
     const double* f = q.f + q.first_beta;
-    return {q.beta, inverse.data(), q.omega, f, n_beta, beta_ridge, brim(), 0.0, true};
+    return {q.beta, inverse.data(), q.omega, f, n_beta, beta_ridge, brim(), 0.0, true, even_beta};
   }
 
   // Steepest variables of either kind, upwards and downwards.
@@ -206,7 +218,7 @@ class PairSolver {
   // The partner of largest second-order gain for moving `v` up (sign 1) or down (-1).
   Best partner(Variable v, double sign, bool with_alpha, bool with_beta) const {
     const double base = diagonal[v.row] + ridge(v);
-    Mover<T> mover{q.gram + v.row * q.stride, diagonal.data(), slope(v), base, sign};
+    Mover<T> mover{q.gram.row(v.row), diagonal.data(), slope(v), base, sign};
     Best best;
     if (with_alpha) {
       const Partner found = partner_of(alphas(), mover);
@@ -258,8 +270,7 @@ class PairSolver {
     ~Behind() {
       for (std::size_t j = 0; j < before.size(); ++j) {
         const double fallen = before[j] - q.beta[j];
-        const T* row = q.gram + (j + q.first_beta) * q.stride;
-        if (fallen != 0.0) add_row(row, fallen, q.first_beta, q.f);
+        if (fallen != 0.0) add_row(q.gram.row(j + q.first_beta), fallen, q.first_beta, q.f);
       }
     }
     Behind(const Behind&) = delete;
@@ -271,23 +282,24 @@ class PairSolver {
   };
 
   // Steps among beta until no pair of them violates optimality by more than eps; false when
-  // there was none to take.
-  bool settle(double eps, std::int64_t max_steps) {
+  // there was none to take, or not enough of them.
+  bool settle(double eps, std::int64_t most, std::int64_t patience) {
     const std::size_t first = q.first_beta;
-    PairProblem<T> alone{q.gram + first * (q.stride + 1), q.stride, n_beta, 0, 0,
-                         nullptr, nullptr, nullptr, q.beta, q.omega,
+    RowsFrom<T> rows(q.gram, first);
+    PairProblem<T> alone{rows, n_beta, 0, 0, nullptr, nullptr, nullptr, q.beta, q.omega,
                          q.f + first, nullptr, Cap::open, q.lin, q.price};
     const Behind behind(q, n_beta);
     PairSolver<T> solver(alone);
-    solver.run(eps, eps, max_steps - steps);
+    solver.run(eps, eps, std::min(most, patience), patience);
     steps += solver.steps;
-    return solver.steps > 0;
+    if (solver.steps == patience) unsettled = solver.violation;
+    return solver.steps > 0 && solver.steps < patience;
   }
 
   // c of `up` rises and c of `low` falls by the best feasible amount.
   bool move(Variable up, Variable low) {
-    const T* row_up = q.gram + up.row * q.stride;
-    const T* row_low = q.gram + low.row * q.stride;
+    const T* row_up = q.gram.row(up.row);
+    const T* row_low = q.gram.row(low.row);
     const double size = diagonal[up.row] + diagonal[low.row];
     const double curvature = positive_curve(
         size - 2.0 * static_cast<double>(row_up[low.row]) + ridge(up) + ridge(low), size);
@@ -312,7 +324,7 @@ class PairSolver {
     *b = snap(old, -d, cap(v.row));
     if (q.mode == Cap::norm) q.norm2 += (*b - old) * (*b + old) / omega_of(v.row);
     if (!capped()) return;
-    const T* row = q.gram + v.row * q.stride;
+    const T* row = q.gram.row(v.row);
     q.total -= d;
     bf -= d * q.f[v.row];
     q.bb += d * (d * diagonal[v.row] - 2.0 * q.f_beta[v.row]);
@@ -348,7 +360,7 @@ class PairSolver {
     const double factor = 1.0 + d / total;
     // c of the row grows by d, that of all beta falls by d * beta / total.
     bf += d * (q.f_beta[v.row] - q.bb / total);
-    const T* row = q.gram + v.row * q.stride;
+    const T* row = q.gram.row(v.row);
     const double part = d / total;
     for (std::size_t r = 0; r < q.n; ++r)
       q.f[r] += d * static_cast<double>(row[r]) - part * q.f_beta[r];

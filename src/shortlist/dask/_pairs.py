@@ -25,8 +25,8 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from .._checks import check_weight
 from .._losses import Loss
-from ..pairs.plan import sample_rows, small_groups
-from ..pairs.problem import PairProblem, pair_weight
+from ..pairs.plan import pair_weight, sample_rows, small_groups
+from ..pairs.problem import PairProblem
 from ..pairs.proof import Evidence
 from ..pairs.spaces import FeatureSpace, LinearSpace, Point
 from ..rows.operators import Rows

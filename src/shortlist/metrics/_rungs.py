@@ -32,6 +32,14 @@ class Rungs(NamedTuple):
         """Weight of all rows."""
         return float(self.positive.sum() + self.negative.sum())
 
+    def hits(self, lengths: np.ndarray) -> FloatArray:
+        """Return the expected hits of lists: they grow linearly inside a rung."""
+        size = self.positive + self.negative
+        filled = size > 0
+        end = np.concatenate([[0.0], np.cumsum(size[filled])])
+        hits = np.concatenate([[0.0], np.cumsum(self.positive[filled])])
+        return np.interp(lengths, end, hits)
+
 
 def descending(score: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the rows by falling score and where each rung of ties starts."""

@@ -114,7 +114,7 @@ def budget_curve(
 
 def curve_at(k: np.ndarray, rungs: Rungs) -> BudgetCurve:
     """Return the curve at the given list lengths."""
-    hits = hits_at(k, rungs)
+    hits = rungs.hits(k)
     precision = hits / k
     positives = float(rungs.positive.sum())
     if positives == 0:
@@ -128,15 +128,6 @@ def _every_length(sample: Sample) -> np.ndarray:
     if sample.weight is None:
         return np.arange(1, sample.size + 1)
     return np.cumsum(sample.weight[np.argsort(sample.score)[::-1]])
-
-
-def hits_at(lengths: np.ndarray, rungs: Rungs) -> FloatArray:
-    """Return the expected hits: they grow linearly inside a rung."""
-    size = rungs.positive + rungs.negative
-    filled = size > 0
-    end = np.concatenate([[0.0], np.cumsum(size[filled])])
-    hits = np.concatenate([[0.0], np.cumsum(rungs.positive[filled])])
-    return np.interp(lengths, end, hits)
 
 
 def budget_band(
@@ -197,7 +188,7 @@ def budget_band(
     recall = np.empty_like(precision)
     draws = resamples(sample, [sample.score], n_resamples, generator(random_state))
     for row, (rungs,) in enumerate(draws):
-        hits = hits_at(lengths, rungs)
+        hits = rungs.hits(lengths)
         precision[row] = hits / lengths
         recall[row] = hits / rungs.positive.sum()
     tail = 0.5 * (1 - confidence)

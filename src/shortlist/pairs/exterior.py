@@ -26,9 +26,8 @@ import numpy as np
 
 from .._losses import Loss
 from ..rows.kernels import KernelMatrix
-from ..rows.positive import is_positive
 from ..rows.rounding import UNIT, gamma
-from .problem import pair_weight
+from .plan import pair_weight
 from .proof import Evidence
 from .spaces import Point
 
@@ -52,7 +51,7 @@ class ExteriorSpace:
         assert bounds is not None  # of entries in float64 they are known
         self._q, self._r = bounds
         self.length = float(self._q.max()) ** 2
-        self.indefinite = not products and not is_positive(kernel, centred=False)
+        self.indefinite = not products and not kernel.is_positive(centred=False)
         self.matrix = np.asarray(kernel.entries(slice(None), slice(None)), dtype=np.float64)
         norm = float(np.linalg.norm(self.matrix))
         lost = 0.0

@@ -202,3 +202,8 @@ def chances(size: np.ndarray, count: int) -> np.ndarray:
         if not over.any():
             return chance
         certain |= over
+
+
+def pair_weight(C: float, compared: float, n_pairs: float, normalize: bool) -> float:
+    """Weight of one pair: C, or a share of C times the rows that are compared."""
+    return C * compared / n_pairs if normalize else C

@@ -24,7 +24,7 @@ import numpy as np
 from .. import _core
 from .._losses import Loss
 from ..rows.rounding import UNIT, gamma
-from .plan import Grid, chances, plan_pairs, sample_rows, small_groups
+from .plan import Grid, chances, pair_weight, plan_pairs, sample_rows, small_groups
 from .proof import Evidence, Reckoned
 from .spaces import FeatureSpace, LinearSpace, Point, Space
 
@@ -496,8 +496,3 @@ class PairProblem:
         """Return the second derivative of the loss times `step`, and its product with it."""
         curved = self.laplacian(sums.point.f, sums.width, step.f, sums.degree)
         return Point(self.space, self.space.lift(curved)), float(curved @ step.f)
-
-
-def pair_weight(C: float, compared: float, n_pairs: float, normalize: bool) -> float:
-    """Weight of one pair: C, or a share of C times the rows that are compared."""
-    return C * compared / n_pairs if normalize else C

@@ -15,7 +15,6 @@ import numpy as np
 
 from ..rows.kernels import KernelMatrix
 from ..rows.operators import Rows, as_rows
-from ..rows.positive import is_positive
 from ..rows.rounding import UNIT, Reach, gamma
 
 _BLOCK_BYTES = 1 << 26
@@ -223,7 +222,7 @@ class KernelSpace:
         self._step = max(1, _BLOCK_BYTES // (8 * self.n_rows))
         fits = 8.0 * self.n_rows * self.n_rows <= cache_size * 1e6
         self.matrix = np.concatenate([strip for _, strip in self._strips()]) if fits else None
-        self.indefinite = not is_positive(kernel, centred=True)
+        self.indefinite = not kernel.is_positive(centred=True)
         self.defect = self._rounded_away()
 
     def _strips(self) -> Iterator[tuple[slice, np.ndarray]]:

@@ -20,10 +20,10 @@ from .._checks import check_choice, check_seed
 from .._scores import positive_scores, take_rows
 from ..certificate import Certificate
 from .drift.drift import drawn_rows, find_drift, weighted_outlook, weighted_rows
-from .forecast.comparison import COMBINATION, forecast_budgets
+from .forecast.comparison import forecast_budgets
 from .forecast.guarantee import check_shift, check_wish, refuse_beside, reserve
-from .forecast.outlook import Evidence, Outlook
-from .race.combining import Combination, combine
+from .forecast.outlook import Outlook
+from .race.combining import Combination, combine, outlook_of
 from .race.goals import GOALS, Goal
 from .race.heats import run_heat
 from .race.history import Candidates, make_folds, stacked
@@ -42,8 +42,10 @@ from .reasons.importance import Study
 from .reasons.subject import Shown, subject_of
 from .result import Shortlist, at_budget
 from .terms.clusters import NAME as CLUSTER
-from .terms.order import Clusters, read_order, time_folds, windows_in_words
+from .terms.clusters import Clusters
 from .terms.plan import make_plan
+from .terms.terms import read_order
+from .terms.times import time_folds, windows_in_words
 
 __all__ = ["Shortlist", "pick"]
 
@@ -236,8 +238,9 @@ def pick(
     check_choice("goal", goal, tuple(GOALS))
     aim = GOALS[goal]
     seed = check_seed(random_state)
-    wish = check_wish(k, precision, guarantee, confidence)
-    if wish is not None:
+    wish = None
+    if precision is not None:
+        wish = check_wish(k, precision, guarantee, confidence)
         refuse_beside(
             wish,
             sample_weight=sample_weight,
@@ -250,6 +253,8 @@ def pick(
             goal=None if goal == "hits" else goal,
             clusters=clusters,
         )
+    elif k is None:
+        raise ValueError("Say how many: k=100, or precision=0.8 for as many as stay that good.")
     X, pool, terms = read_order(
         X,
         candidates,
@@ -278,12 +283,13 @@ def pick(
     history = everything = aim.read(X, y, sample_weight, groups, pos_label)
     if aim.numeric and scoring is not None:
         raise ValueError(f"scoring={scoring!r} judges labels; with goal={goal!r} leave it out.")
-    judged = check_scoring(scoring, history.weight is not None)
+    judged = None if scoring is None else check_scoring(scoring, history.weight is not None)
+    shifted = None
+    if shift is not None:
+        shifted = check_shift(shift, wish, base_rate, len(history), pool.n_rows)
     if wish is None:
-        check_shift(shift, wish, base_rate, len(history), pool.n_rows)
         places = terms.budget(k)
     else:
-        shifted = check_shift(shift, wish, base_rate, len(history), pool.n_rows)
         history, left, checked = reserve(history, wish, seed, shifted)
         terms = replace(terms, history=terms.history.take(left))
         places = max(1, round(pool.n_rows * (base_rate or checked.share)))
@@ -319,7 +325,7 @@ def pick(
         left_out |= gone
     run_race(race, n_jobs, progress)
     combination = combine(race, seed)
-    outlook, winner = _outlook(race, combination, pool.n_rows, aim.outlook)
+    outlook, winner = outlook_of(race, combination, pool.n_rows, aim.outlook)
     pipeline, problems = _refit(race, combination, aim)
     scores, some = _score(pipeline, pool, drawn_rows(pool.n_rows, seed))
     subject = subject_of(pool, pipeline[0])
@@ -397,48 +403,6 @@ def _judged_by(aim: Goal, scoring: Any) -> str:
     if scoring is not None:
         return str(scoring)
     return "squared error" if aim.numeric else "average precision"
-
-
-def _outlook(
-    race: Race, combination: Combination, n_candidates: int, kind: type[Outlook]
-) -> tuple[Outlook, str]:
-    """Return what the folds say of every model and of the combination, and the latter's name."""
-    history, folds = race.history, race.folds
-    tested = np.unique(np.concatenate([test for _, test in folds.splits]))
-    mass = history.mass(tested)
-    weights = combination.head.weights
-    models = [
-        Evidence(
-            race.models[i].name,
-            race.models[i].family,
-            race.share(i),
-            float(weight),
-            race.seconds(i),
-        )
-        for i, weight in zip(combination.members, weights, strict=True)
-    ]
-    used = [position for position, model in enumerate(models) if model.weight != 0.0]
-    if len(used) == 1:
-        # Alone it keeps its name; what is forecast is what would have been taken fold by fold.
-        models[used[0]] = replace(models[used[0]], share=combination.share)
-        winner = models[used[0]].name
-    else:
-        winner = COMBINATION
-        seconds = sum(model.seconds for model in models)
-        models.append(Evidence(winner, COMBINATION, combination.share, 1.0, seconds))
-    weight = None if history.weight is None else history.weight[tested]
-    prevalence = float(np.average(history.outcome[tested], weights=weight))
-    outlook = kind(
-        tuple(models),
-        race.rates,
-        n_candidates,
-        mass,
-        prevalence,
-        folds.weight,
-        folds.ratio,
-        folds.first if folds.at_random else 0,
-    )
-    return outlook, winner
 
 
 def _refit(race: Race, combination: Combination, aim: Goal) -> tuple[Pipeline, list[str]]:

@@ -29,7 +29,7 @@ from .forecast.comparison import (
     through,
 )
 from .forecast.outlook import Outlook
-from .forecast.probability import shifted_to
+from .forecast.probability import shifted
 from .race.combining import HeldOut
 from .race.history import as_table
 from .reasons.importance import Study, find_importance
@@ -71,12 +71,11 @@ class Shortlist:
         Score of every candidate, higher is better.
     probability : ndarray of shape (n_candidates,) or None
         Calibrated probability of every candidate to be positive; None for numeric outcomes.
-        Those of the list sum to the expected hits. Under `value` and `cost` they decide what
-        is worth taking, and are a little higher than that: replays of the list make the
-        forecast.
+        Those of the list sum to the expected hits.
     gain : ndarray of shape (n_candidates,)
         What taking each candidate is expected to bring: its probability, or expected outcome,
-        times its value, less its cost.
+        times its value, less its cost. Over the list of a label's hits that sums to the
+        expected gain.
     expected_gain : ExpectedGain
         ``value``, ``low``, ``high``: what the list brings, in the unit of `value` and `cost`,
         or of a numeric `y`; the expected hits without them.
@@ -124,6 +123,8 @@ class Shortlist:
     guarantee : Guarantee or None
         With `precision`: what is guaranteed of this list (``length``, ``str()``), of others
         (``lengths``), and bounds for all lengths at once (``band``).
+    shift : float
+        Under terms other than `value` and `cost`: what was added to all calibrated log odds.
 
     See Also
     --------
@@ -167,25 +168,14 @@ class Shortlist:
     study: Study
     windows: tuple[Window, ...] = ()
     guarantee: Guarantee | None = None
+    shift: float = 0.0
 
     @property
     def probability(self) -> np.ndarray | None:
         """Probability of every candidate to be positive, in their order."""
         if self.plan.terms.goal != "hits":
             return None
-        known = np.isfinite(self.scores)
-        whole = np.full(len(self.scores), np.nan)
-        whole[known] = self.plan.probability
-        if self.plan.decides and self.adds_up and len(self.selected):
-            assert self.expected_hits is not None
-            whole = shifted_to(whole, self.selected, self.expected_hits.value)
-        return whole
-
-    @property
-    def adds_up(self) -> bool:
-        """Whether the probabilities of the list sum to the expected hits."""
-        forecast = self.plan.terms.goal == "hits" and self.drift.refused is None
-        return not self.plan.decides or (forecast and not self.plan.terms.valued)
+        return self._of_all(shifted(self.plan.probability, self.shift))
 
     def reasons(self, n: int = 3) -> Any:
         r"""Say why each row is on the list: the columns that move its score most.
@@ -246,7 +236,14 @@ class Shortlist:
     @property
     def gain(self) -> np.ndarray:
         """What taking each candidate is expected to bring, in their order."""
-        return self.plan.gain()
+        told = shifted(self.plan.probability, self.shift)
+        return self._of_all(self.plan.terms.candidates.gain(told))
+
+    def _of_all(self, values: np.ndarray) -> np.ndarray:
+        """Return values in the order of all candidates; NaN where one was not scored."""
+        whole = np.full(len(self.scores), np.nan)
+        whole[np.isfinite(self.scores)] = values
+        return whole
 
     @property
     def expected(self) -> ExpectedHits | ExpectedGain:
@@ -478,6 +475,7 @@ def at_budget(
     return {
         "k": k,
         "guarantee": None,
+        "shift": 0.0,
         "comparison": comparison,
         "forecast": forecast,
         "verdict": " ".join(

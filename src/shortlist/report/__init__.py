@@ -9,6 +9,6 @@ nothing in it ages with a dependency. The script only moves the budget: Python c
 every figure and place, the script looks them up.
 """
 
-from ._write import write_report
+from ._page import write_report
 
 __all__ = ["write_report"]

@@ -71,7 +71,7 @@ def listed(
         "rows": body,
         "matter": matter,
         "counted": counted,
-        "adds_up": shortlist.adds_up,
+        "valued": shortlist.plan.terms.valued,
         "hidden": len(names) - len(places),
         "explained": 0 if reasons is None else len(reasons.rows),
         "data": _data(shortlist, counted, chance, names, cells, places, reasons),

@@ -60,7 +60,7 @@ class RowCache:
     most_rows : int
         Most rows kept at a time.
     most_working : int
-        Largest working set of the solver, whose square matrix it holds besides.
+        Most entries of a working set that the solver held besides.
     """
 
     def __init__(self, kernel: KernelMatrix, order: np.ndarray, budget: int) -> None:
@@ -69,7 +69,7 @@ class RowCache:
         n = len(order)
         self._copied = kernel.keep(order, int(_COPY * budget))
         budget -= self._copied
-        count = int(min(n, budget // (n * kernel.dtype.itemsize)))
+        count = 0 if kernel.cheap else int(min(n, budget // (n * kernel.dtype.itemsize)))
         # Memory is touched, and so taken, only as rows arrive.
         self._rows = np.empty((count, n), dtype=kernel.dtype)
         self._slot = np.full(n, -1)
@@ -99,7 +99,7 @@ class RowCache:
 
     def has_room(self, count: int) -> bool:
         """Whether `count` more rows can be kept."""
-        return self._borrowed or len(self._free) >= count
+        return self._borrowed or self.kernel.cheap or len(self._free) >= count
 
     def release(self, keep: np.ndarray) -> None:
         """Forget every row whose position is not in the mask `keep`."""
@@ -147,12 +147,14 @@ class RowCache:
         coefficients: list[np.ndarray],
         tick: Callable[[], None] = lambda: None,
         known: Known | None = None,
+        only: np.ndarray | None = None,
     ) -> None:
         """Add the rows at `positions`, times each set of coefficients, to each output.
 
-        An output of length u receives the first u columns. `tick` is called between parts
-        of entries, and may raise: the rows stay right, the outputs are then of no use.
-        Where entries are dear, rows that are kept take over what is `known` of them.
+        An output of length u receives the first u columns; the others may be left out that
+        are not in `only`. `tick` is called between parts of entries, and may raise: the rows
+        stay right, the outputs are then of no use. Rows that are kept take over what is
+        `known` of them.
         """
         length = len(outputs[0])
         for position in positions[self._slot[positions] < 0]:
@@ -162,16 +164,23 @@ class RowCache:
         self.most_rows = max(self.most_rows, len(self._rows) - len(self._free))
         kept = self._slot[positions] >= 0
         inside = positions[kept]
-        if known is not None and not self.kernel.cheap:
+        if known is not None:
             self._take_over(inside, length, known, tick)
         self._extend(inside, length, tick)
         slots = np.ascontiguousarray(self._slot[inside], dtype=np.int64)
-        for out, values in zip(outputs, coefficients, strict=True):
-            add_rows(self._rows, slots, values[kept], out)
+        for out, c in zip(outputs, coefficients, strict=True):
+            add_rows(self._rows, slots, c[kept], out)
         away = np.flatnonzero(~kept)
         for i in range(0, len(away), _ROWS):
             part = away[i : i + _ROWS]
-            self._add_computed(outputs, positions[part], [v[part] for v in coefficients], tick)
+            values = [v[part] for v in coefficients]
+            if only is None:
+                self._add_computed(outputs, positions[part], values, tick)
+            else:
+                some = [np.zeros(len(only)) for _ in outputs]
+                self._add_computed(some, positions[part], values, tick, only)
+                for out, sums in zip(outputs, some, strict=True):
+                    out[only] += sums
 
     def _add_computed(
         self,
@@ -179,16 +188,18 @@ class RowCache:
         positions: np.ndarray,
         coefficients: list[np.ndarray],
         tick: Callable[[], None],
+        only: np.ndarray | None = None,
     ) -> None:
-        """Add rows that are not kept."""
-        length, slots = len(outputs[0]), np.arange(len(positions))
+        """Add rows that are not kept; to each output the columns `only`, in their order."""
+        length, rows, values = len(outputs[0]), self.order[positions], np.stack(coefficients)
+        order = self.order[:length] if only is None else self.order[only]
 
         def tile(start: int) -> None:
-            columns = self.order[start : min(start + _COLUMNS, length)]
-            entries = np.empty((len(positions), len(columns)), dtype=self.kernel.dtype)
-            self.kernel.fill(self.order[positions], columns, entries, slots)
-            for out, values in zip(outputs, coefficients, strict=True):
-                _core.add_rows(entries, slots, values, out[start : start + len(columns)])
+            columns = order[start : start + _COLUMNS]
+            sums = np.zeros((len(outputs), len(columns)))
+            self.kernel.add(rows, columns, values, sums)
+            for out, more in zip(outputs, sums, strict=True):
+                out[start : start + len(columns)] += more
 
         every(tile, _ticking(range(0, length, _COLUMNS), tick))
         self._count(len(positions) * length)

@@ -137,7 +137,7 @@ def _sigmoid_bounds(kernel: NamedKernel, X: Any, unit: float, n: int) -> Bounds:
 
 @dataclass(frozen=True)
 class _Kind:
-    """What is known of a kernel: its formula, what it takes, its errors, its symmetry."""
+    """What is known of a kernel: its formula, what it takes, its errors, its symmetry, its sign."""
 
     function: Callable[..., np.ndarray]
     bounds: Callable[..., Bounds]
@@ -145,6 +145,8 @@ class _Kind:
     takes_sparse: bool = True
     # Whether rows may be moved together: the kernel, or every model of differences, stays.
     shifts: bool = False
+    # Whether it is positive semi-definite, unless a coef0 below zero is taken from it.
+    positive: bool = True
 
 
 # Differences are exact enough far from the origin: the Laplacian kernel is not centred.
@@ -152,7 +154,7 @@ KINDS = {
     "linear": _Kind(pairwise.linear_kernel, _linear_bounds, shifts=True),
     "rbf": _Kind(rbf_kernel, _rbf_bounds, ("gamma",), shifts=True),
     "poly": _Kind(pairwise.polynomial_kernel, _poly_bounds, ("gamma", "degree", "coef0")),
-    "sigmoid": _Kind(pairwise.sigmoid_kernel, _sigmoid_bounds, ("gamma", "coef0")),
+    "sigmoid": _Kind(pairwise.sigmoid_kernel, _sigmoid_bounds, ("gamma", "coef0"), positive=False),
     "laplacian": _Kind(laplacian_kernel, _relative(1.0), ("gamma",)),
     "chi2": _Kind(chi2_kernel, _relative(1.0), ("gamma",), takes_sparse=False),
     "tanimoto": _Kind(tanimoto_kernel, _relative(4.0)),
@@ -203,6 +205,11 @@ class NamedKernel:
     def moves(self) -> bool:
         """Whether rows are moved at all."""
         return self.centre is not None and bool(self.centre.any())
+
+    @property
+    def positive(self) -> bool:
+        """Whether its matrices are positive semi-definite, whatever the rows."""
+        return KINDS[self.name].positive and self.parameters.get("coef0", 0.0) >= 0.0
 
     def __call__(self, X: Any, Y: Any) -> np.ndarray:
         """Return the kernel matrix of rows `X` and `Y`."""

@@ -142,6 +142,25 @@ class GaussianEntries:
 
         every(tile, self._corners(rows, columns))
 
+    def rows(self, rows: np.ndarray, memory: np.ndarray) -> Any:
+        """Return the kernel among these rows, each row computed when it is asked for.
+
+        `memory` has room for those that are kept, three at least unless there are fewer.
+        """
+        kind = _core.GaussianRows32 if self.dtype == np.float32 else _core.GaussianRows64
+        return kind(self._take(self._X, rows), self._x[rows], self._gamma, memory)
+
+    def add(
+        self, rows: np.ndarray, columns: np.ndarray, values: np.ndarray, out: np.ndarray
+    ) -> None:
+        """Add the kernel rows, times each set of values, to each row of `out`.
+
+        For rows of few columns: no entry is stored.
+        """
+        A = self._take(self._X, rows) * self.dtype.type(2.0 * self._gamma)
+        B = self._take(self._Y, columns)
+        _core.add_gaussian(A, self._x[rows], B, self._y[columns], values, out)
+
     def _corners(
         self, rows: np.ndarray, columns: np.ndarray
     ) -> Iterator[tuple[np.ndarray, np.ndarray, int, int]]:

@@ -14,6 +14,7 @@ from .. import _core
 from .._checks import check_number
 from .formulas import KINDS, NamedKernel
 from .gaussian import FEW_COLUMNS, GaussianEntries
+from .positive import is_positive
 from .rounding import UNIT, UNIT32
 from .weighted import CountedRows
 
@@ -24,8 +25,8 @@ KERNEL_NAMES = (*KINDS, "precomputed")
 # Entries are computed in parts large enough for BLAS and small enough to be forgotten.
 _ROWS = 512
 _COLUMNS = 2048
-# Columns of rows up to which a Gaussian entry costs no more than a copy of it.
-_NARROW = 64
+# Columns of rows up to which a row of Gaussian entries is computed about as fast as it is read.
+_NARROW = 32
 
 
 def kernel_function(
@@ -121,7 +122,7 @@ class KernelMatrix:
         Whether an entry is off by a share of itself at most: with the r of :meth:`bounds`,
         by :math:`\rho (1 + \rho)` times the computed one, :math:`\rho = r_i + r_j`.
     cheap : bool
-        Whether an entry is computed as fast as it is copied.
+        Whether a row is computed about as fast as it is read from memory: none is kept.
     precomputed : bool
         Whether `X` is the matrix.
     function : callable or None
@@ -164,7 +165,7 @@ class KernelMatrix:
         else:
             self.dtype = np.dtype(np.float32 if self.scores_narrow else np.float64)
         self.relative = self._gaussian is not None
-        self.cheap = self.precomputed or (self.relative and X.shape[1] <= _NARROW)
+        self.cheap = self.relative and X.shape[1] <= _NARROW
 
     def widened(self) -> KernelMatrix:
         """Return the same matrix with float64 entries, computed in float64."""
@@ -176,6 +177,14 @@ class KernelMatrix:
         At most `most` bytes. Only blocks of these rows may then be filled.
         """
         return 0 if self._gaussian is None else self._gaussian.keep(order, most)
+
+    def is_positive(self, rows: np.ndarray | None = None, *, centred: bool) -> bool:
+        """Return whether it is positive semi-definite: by its formula, or by a look at it.
+
+        See :func:`shortlist.rows.positive.is_positive`.
+        """
+        known = isinstance(self.function, NamedKernel) and self.function.positive
+        return known or is_positive(self, rows, centred=centred)
 
     def bounds(self, wide: bool = True) -> tuple[np.ndarray, np.ndarray] | None:
         """Return q and r: entries are at most ``q_i q_j``, off by ``q_i r_j + r_i q_j``.
@@ -239,6 +248,25 @@ class KernelMatrix:
                 entries = self.entries(rows[i : i + _ROWS], columns[j : j + _COLUMNS])
                 first = start + j
                 out[slots[i : i + _ROWS], first : first + entries.shape[1]] = entries
+
+    def rows(self, rows: np.ndarray, memory: np.ndarray) -> Any:
+        """Return the matrix among these rows of a cheap kernel, for pair steps to ask for."""
+        assert self._gaussian is not None
+        return self._gaussian.rows(rows, memory)
+
+    def add(
+        self, rows: np.ndarray, columns: np.ndarray, values: np.ndarray, out: np.ndarray
+    ) -> None:
+        """Add the rows at these columns, times each set of values, to each row of `out`."""
+        if self.cheap:
+            assert self._gaussian is not None
+            self._gaussian.add(rows, columns, values, out)
+        else:
+            here = np.arange(len(rows))
+            entries = np.empty((len(rows), len(columns)), dtype=self.dtype)
+            self.fill(rows, columns, entries, here)
+            for some, sums in zip(values, out, strict=True):
+                _core.add_rows(entries, here, some, sums)
 
     def wide_entries(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Return the entries of these rows and columns, computed in float64."""

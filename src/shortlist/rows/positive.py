@@ -1,24 +1,26 @@
-"""Whether a kernel matrix is one: symmetric and positive semi-definite, as bounds assume.
+"""Whether a matrix is a kernel's: symmetric and positive semi-definite, as bounds assume.
 
-Most kernels with a name are, whatever the rows. Of the others (a matrix or a function that
-the user gave, "sigmoid", "poly" with a negative coef0) the matrix itself is looked at: all
-of it up to a thousand rows, that of a random thousand beyond. With a negative eigenvalue the
-dual problem bounds nothing.
+Most kernels with a name are, whatever the rows, and nobody asks here. Of the others (a matrix
+or a function that the user gave, "sigmoid", "poly" with a negative coef0) the matrix itself is
+looked at: all of it up to a thousand rows, that of a random thousand beyond. With a negative
+eigenvalue the dual problem bounds nothing.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from scipy import linalg
 
-from .formulas import NamedKernel
-from .kernels import KernelMatrix
 from .rounding import UNIT, UNIT32
+
+if TYPE_CHECKING:
+    from .kernels import KernelMatrix
 
 _MOST = 1000
 # Mirrored entries may differ by this share of the largest, by the precision of the entries.
 _ASYMMETRY = {"float32": 1e-4, "float64": 1e-8}
-_ALWAYS = ("linear", "rbf", "laplacian", "chi2", "tanimoto", "minmax")
 
 
 def is_positive(kernel: KernelMatrix, rows: np.ndarray | None = None, *, centred: bool) -> bool:
@@ -38,8 +40,6 @@ def is_positive(kernel: KernelMatrix, rows: np.ndarray | None = None, *, centred
     ValueError
         Where the matrix is not symmetric.
     """
-    if _known(kernel.function):
-        return True
     rows = np.arange(kernel.n_rows) if rows is None else np.sort(rows)
     if len(rows) > _MOST:
         rows = np.sort(np.random.default_rng(0).choice(rows, _MOST, replace=False))
@@ -60,14 +60,6 @@ def is_positive(kernel: KernelMatrix, rows: np.ndarray | None = None, *, centred
     except linalg.LinAlgError:
         return False
     return True
-
-
-def _known(function: object) -> bool:
-    if not isinstance(function, NamedKernel):
-        return False
-    return function.name in _ALWAYS or (
-        function.name == "poly" and function.parameters["coef0"] >= 0.0
-    )
 
 
 def _check_symmetric(K: np.ndarray, rows: np.ndarray, kernel: KernelMatrix, largest: float) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,7 +19,6 @@ from ..certificate import Certificate, Check, CollapsedWarning
 from ..rows.formulas import NamedKernel
 from ..rows.kernels import KernelFunction, KernelMatrix, kernel_function
 from ..rows.operators import as_rows
-from ..rows.positive import is_positive
 from ..rows.weighted import merge_duplicates
 from .kernel_problem import DualPoint, KernelSolution, KernelTopProblem
 from .problem import Solution, TopProblem
@@ -36,10 +35,11 @@ _NARROW_TOL = 1e-5
 
 
 class TopClassifier(ClassifierMixin, BaseEstimator):
-    """Base of the estimators: a subclass says which recipes make its threshold."""
+    """Base of the estimators: a subclass says which recipe makes its threshold."""
 
-    # The first that the parameters ask for is taken.
-    _recipes: ClassVar[tuple[type[Recipe], ...]]
+    _recipe: ClassVar[type[Recipe]]
+    # Others, each taken instead where a parameter is above zero.
+    _recipes_by_parameter: ClassVar[Mapping[str, type[Recipe]]] = {}
     _previous: dict[str, Any]  # what was learned before, while a fit runs
 
     def __init__(
@@ -139,7 +139,12 @@ class TopClassifier(ClassifierMixin, BaseEstimator):
                 f"kernel={self.kernel!r}, solver={self.solver!r} needs all rows in memory: rows "
                 "in blocks take kernel='linear' and solver='auto'."
             )
-        return next(recipe for kind in self._recipes if (recipe := kind.of(self)) is not None)
+        kind = self._recipe
+        for name, other in self._recipes_by_parameter.items():
+            check_number(name, getattr(self, name), least=0.0)
+            if getattr(self, name) > 0.0:
+                kind = other
+        return kind.of(self)
 
     def _fit_blocks(self, recipe: Recipe, data: BlockData) -> None:
         threshold = recipe.threshold(data.summary.ranked_weight)
@@ -223,8 +228,8 @@ class TopClassifier(ClassifierMixin, BaseEstimator):
             cache_bytes=int(self.cache_size * 1e6),
             seed=check_seed(self.random_state),
         )
-        problem.indefinite = not is_positive(
-            problem.kernel, np.concatenate([data.positive, data.negative]), centred=True
+        problem.indefinite = not problem.kernel.is_positive(
+            np.concatenate([data.positive, data.negative]), centred=True
         )
         if self.warm_start:
             mark = self._fingerprint(data, terms[1])

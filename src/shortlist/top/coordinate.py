@@ -29,7 +29,7 @@ from ..rows.kernels import KernelMatrix
 from ..rows.threads import team
 from .kernel_problem import DualPoint, Evaluation, KernelTopProblem, Layout, alpha_bound, evaluate
 from .kernel_proof import KernelProver, Proved
-from .working_set import PairState, Violation, Working, pair_steps
+from .working_set import Held, PairState, Violation, Working, pair_steps
 
 _Seen = tuple[Evaluation, DualPoint, np.ndarray]
 
@@ -121,7 +121,7 @@ class _Walk:
     def _work(self) -> Working:
         n = len(self.layout.order)
         every = np.arange(len(self.terms.positive)), np.arange(len(self.terms.ranked))
-        return Working(np.arange(n), *every, self.rows.gram)
+        return Working(np.arange(n), *every, Held(self.rows.gram))
 
     def run(self) -> None:
         monitor, terms = self.monitor, self.terms

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -163,7 +163,8 @@ class TopPush(TopClassifier):
     True
     """
 
-    _recipes = (SoftHighest, HighestRows)
+    _recipe = HighestRows
+    _recipes_by_parameter: ClassVar = {"smoothing": SoftHighest}
 
     def __init__(
         self,
@@ -352,7 +353,7 @@ class PatMat(TopClassifier):
     True
     """
 
-    _recipes = (TopRate,)
+    _recipe = TopRate
 
     def __init__(
         self,

@@ -15,7 +15,7 @@ from .working_set import PairState, Violation, fill_caps
 _NOTHING = Evaluation(np.inf, 0.0, 0.0, 0.0)
 
 # Adds kernel rows, times each set of coefficients, to each output.
-AddRows = Callable[[list[np.ndarray], np.ndarray, list[np.ndarray]], None]
+AddRows = Callable[[list[np.ndarray], np.ndarray, list[np.ndarray], np.ndarray | None], None]
 
 
 @dataclass(frozen=True)
@@ -210,13 +210,15 @@ class Level:
         nonzero = np.flatnonzero((c != 0.0) | (b != 0.0))
         self.add(nonzero, c[nonzero], b[nonzero])
 
-    def add(self, positions: np.ndarray, c: np.ndarray, b: np.ndarray) -> None:
-        """Add changes of coefficients, and of beta alone, to the scores."""
+    def add(
+        self, positions: np.ndarray, c: np.ndarray, b: np.ndarray, only: np.ndarray | None = None
+    ) -> None:
+        """Add changes of coefficients, and of beta alone, to the scores: `only` these, if given."""
         outputs, values = [self.scores], [c]
         if self.capped:
             outputs.append(self.beta_scores)
             values.append(b)
-        self._add_rows(outputs, positions, values)
+        self._add_rows(outputs, positions, values, only)
 
     def scale_beta(self, factor: float) -> None:
         """Multiply every beta, and bring the scores up to date."""

@@ -23,14 +23,12 @@ kernelized SVM" (2020).
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from ..certificate import Monitor, Proof
-from ..rows.cache import Known, RowCache
 from ..rows.kernels import KernelMatrix
 from ..rows.threads import team
+from .gram import SQUARE, SQUARE_CROWDED, Memory
 from .kernel_problem import DualPoint, KernelTopProblem, Layout
 from .kernel_proof import KernelProver, Proved
 from .level import Best, Level, Progress
@@ -44,16 +42,12 @@ from .working_set import (
     pair_steps,
     place,
     sample_order,
-    square,
 )
 
 _SAMPLE_TOL = 1e-2
 _STALL = 30
 _STALL_CROWDED = 1000
 _STEPS_PER_ROW = 100
-# Share of the memory for the matrix of a working set, and where that is too small for the
-# rows that matter; the rest holds rows.
-_SQUARE, _SQUARE_CROWDED = 0.25, 0.9
 # How much better a restricted problem is solved after a round that has not helped.
 _SHARPER = 0.3
 # How much better a restricted problem is solved when rows are left out.
@@ -89,53 +83,6 @@ class _TimeUp(Exception):
     """The time limit was met in the middle of a round."""
 
 
-class _Memory:
-    """Kernel rows, and room for the matrix of a working set.
-
-    Attributes
-    ----------
-    share : float
-        Share of the memory for that matrix.
-    cache : RowCache
-        The rows.
-    """
-
-    def __init__(self, problem: KernelTopProblem, order: np.ndarray) -> None:
-        self._bytes = problem.cache_bytes
-        self._order = order
-        self._matrix = np.empty(0)
-        self.share = _SQUARE
-        self.cache = problem.cache or self._rows_of(problem.kernel)
-
-    @property
-    def most(self) -> int:
-        """Rows whose square matrix the memory allows."""
-        entries = self.share * self._bytes / self.cache.kernel.dtype.itemsize
-        return max(8, int(math.sqrt(entries)))
-
-    def matrix(self, count: int) -> np.ndarray:
-        """Return room for the matrix of so many rows, the same for all working sets.
-
-        New memory is dear: it is cleared before it is given.
-        """
-        dtype, size = self.cache.kernel.dtype, count * count
-        if self._matrix.dtype != dtype or len(self._matrix) < size:
-            self._matrix = np.empty(0)
-            # What is never written to takes no memory.
-            self._matrix = np.empty(max(size, min(self.most, len(self._order)) ** 2), dtype=dtype)
-        return self._matrix[:size].reshape(count, count)
-
-    def renew(self, kernel: KernelMatrix, share: float) -> RowCache:
-        """Forget all rows and go on with a kernel."""
-        self.share = share
-        self._matrix = np.empty(0)
-        self.cache = self._rows_of(kernel)
-        return self.cache
-
-    def _rows_of(self, kernel: KernelMatrix) -> RowCache:
-        return RowCache(kernel, self._order, int((1.0 - self.share) * self._bytes))
-
-
 class _Rounds:
     """The solver; positions count along the layout."""
 
@@ -147,7 +94,7 @@ class _Rounds:
         else:
             order, self.levels = problem.cache.order, [len(problem.cache.order)]
         self.layout = Layout.of(problem, order)
-        self.memory = _Memory(problem, order)
+        self.memory = Memory(problem, order)
         self.prover = KernelProver(problem, self.layout, self.memory.cache)
         self.all = DualPoint(np.zeros(len(self.layout.positive)), np.zeros(len(self.layout.ranked)))
         self.level = self._level(self.levels[0])
@@ -183,11 +130,15 @@ class _Rounds:
         return Level(terms, length, DualPoint(alpha, beta), self._add_rows)
 
     def _add_rows(
-        self, outputs: list[np.ndarray], positions: np.ndarray, values: list[np.ndarray]
+        self,
+        outputs: list[np.ndarray],
+        positions: np.ndarray,
+        values: list[np.ndarray],
+        only: np.ndarray | None,
     ) -> None:
         work = self.working
-        known = None if work is None else Known(work.positions, work.gram)
-        self.memory.cache.add_to(outputs, positions, values, self._tick, known)
+        known = None if work is None else work.gram.known(work.positions)
+        self.memory.cache.add_to(outputs, positions, values, self._tick, known, only)
 
     def leave(self) -> None:
         """Offer what the last level led to, and leave the kernel rows to the next fit."""
@@ -331,9 +282,9 @@ class _Rounds:
     def _choose(self, point: DualPoint) -> Chosen:
         level, memory = self.level, self.memory
         chosen = choose(level.terms, point, level.point, level.scores, memory.most)
-        if chosen.crowded and memory.share == _SQUARE and not self.problem.kernel.precomputed:
+        if chosen.crowded and memory.share == SQUARE and not self.problem.kernel.precomputed:
             # Rows that do not fit either: more room for steps among many rows pays more.
-            self._use(memory.cache.kernel, _SQUARE_CROWDED)
+            self._use(memory.cache.kernel, SQUARE_CROWDED)
             chosen = choose(level.terms, point, level.point, level.scores, memory.most)
         return chosen
 
@@ -361,14 +312,16 @@ class _Rounds:
             keep[rows] = True
             keep[np.flatnonzero(point.coefficients(level.terms, level.length))] = True
             cache.release(keep)
-        level.add(rows[changed], (a - b)[changed], b[changed])
+        outside = np.ones(level.length, dtype=bool)
+        outside[rows] = False
+        level.add(rows[changed], (a - b)[changed], b[changed], np.flatnonzero(outside))
         level.scores[rows] = steps.scores
         level.beta_scores[rows] = steps.beta_scores
         self.monitor.passes += 1
 
     def _load(self, chosen: Chosen) -> Working:
         """Rows and kernel matrix of a restricted problem."""
-        level, cache, use_b = self.level, self.memory.cache, chosen.beta
+        level, use_b = self.level, chosen.beta
         positive, negative = level.terms.positive[chosen.alpha], level.terms.ranked[use_b]
         if len(level.terms.ranked) == level.length:
             # Every row carries a beta; the positives come first.
@@ -381,10 +334,8 @@ class _Rounds:
             gram = self.working.gram
         else:
             self.working = None  # one matrix at a time
-            gram = self.memory.matrix(len(rows))
-            square(cache, rows, level.length, gram)
+            gram = self.memory.matrix(rows, level.length)
         self.working = Working(rows, chosen.alpha, use_b, gram)
-        cache.most_working = max(cache.most_working, len(rows))
         return self.working
 
     # -- proofs ---------------------------------------------------------------

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from scipy.optimize import brentq
 
-from .._checks import check_choice, check_number
+from .._checks import check_choice
 from ..rows.rounding import gamma
 from .sides import (
     Goals,
@@ -50,11 +50,8 @@ class SoftHighest(Recipe):
     smoothing: float
 
     @classmethod
-    def of(cls, estimator: Any) -> SoftHighest | None:
-        """Return the recipe where `smoothing` asks for it."""
-        check_number("smoothing", estimator.smoothing, least=0.0)
-        if estimator.smoothing == 0.0:
-            return None
+    def of(cls, estimator: Any) -> SoftHighest:
+        """Return what `smoothing` and `rows` stand for."""
         check_choice("rows", estimator.rows, ("negatives", "all"))
         if estimator.k != 1:
             raise ValueError(

@@ -171,11 +171,8 @@ class Recipe(ABC):
 
     @classmethod
     @abstractmethod
-    def of(cls, estimator: Any) -> Recipe | None:
-        """Check an estimator's parameters of the threshold; return what they stand for.
-
-        None where they ask for another recipe.
-        """
+    def of(cls, estimator: Any) -> Recipe:
+        """Check an estimator's parameters of the threshold; return what they stand for."""
 
     @abstractmethod
     def threshold(self, weight: float) -> Threshold:

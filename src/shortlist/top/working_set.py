@@ -11,16 +11,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import _core
-from ..rows.cache import RowCache, add_rows
-from ..rows.threads import every
+from .gram import Computed, Held
 from .kernel_problem import DualPoint, KernelTopProblem, alpha_bound
 from .problem import TopTerms
+from .simplex import best_on_simplex
 
 _SAMPLE = 1500
 _GROWTH = 4
-_PART = 1024
 _JOIN = 500
 FORMS = {"open": 0, "norm": 1, "tied": 2, "priced": 3}
+# How many rows of the threshold, squared, are worth one pair step among them; and the most
+# steps among them before they are solved for, which bounds their matrix, too.
+_STEPS_WORTH = 200
+_PATIENCE = 25_000
 # Row operations of one call of the compiled loop: some hundredths of a second.
 _SLICE = 30_000_000
 
@@ -144,26 +147,6 @@ def largest(index: np.ndarray, values: np.ndarray, count: int) -> np.ndarray:
     return index[np.argpartition(-values, count - 1)[:count]]
 
 
-def square(cache: RowCache, rows: np.ndarray, length: int, out: np.ndarray) -> None:
-    """Kernel matrix of `rows`: from rows of the cache what they hold, the rest computed."""
-    held = cache.holds(rows, length)
-    kept, new = np.flatnonzero(held), np.flatnonzero(~held)
-    cache.copy(rows[kept], rows, out, kept)
-
-    def strip(start: int) -> None:
-        # Of the entries among new rows half is computed.
-        part, columns = new[start : start + _PART], new[start:]
-        _core.mirror(cache.entries(rows[part], rows[columns]), out, part, columns)
-
-    def turned(start: int) -> None:
-        part = kept[start : start + _PART]
-        _core.mirror(cache.entries(rows[part], rows[new]), out, part, new)
-
-    if len(new):
-        every(turned, range(0, len(kept), _PART))
-        every(strip, range(0, len(new), _PART))
-
-
 @dataclass(frozen=True)
 class PairState:
     """What pair steps know of all variables, those outside the working set included.
@@ -182,8 +165,8 @@ class PairState:
         Scores of the rows of the threshold, weighted by beta.
     factor : float
         By what the beta outside were multiplied.
-    violation : float
-        Of the last pair that was looked at.
+    unsettled : float
+        What beta still violates where settling it took too many steps.
     """
 
     beta_square: float = 0.0
@@ -192,7 +175,7 @@ class PairState:
     beta_norm: float = 0.0
     beta_score: float = 0.0
     factor: float = 1.0
-    violation: float = np.inf
+    unsettled: float = 0.0
 
     @classmethod
     def of(
@@ -219,7 +202,7 @@ class PairState:
     def array(self) -> np.ndarray:
         """Return the numbers in the order of the compiled loop."""
         numbers = (self.beta_square, self.level, self.total, self.beta_norm, self.beta_score)
-        return np.array([*numbers, self.factor, self.violation])
+        return np.array([*numbers, self.factor, self.unsettled])
 
 
 @dataclass(frozen=True)
@@ -250,7 +233,7 @@ class Working:
     positions: np.ndarray
     alpha: np.ndarray  # which alpha (numbers among the positives), first rows
     beta: np.ndarray  # which beta, last rows
-    gram: np.ndarray
+    gram: Held | Computed
 
     def spread(self, alpha: np.ndarray, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Values of the variables, row by row."""
@@ -326,10 +309,14 @@ def pair_steps(
     form = threshold.form(terms.ranked_weight)
     at_a_time = max(1, _SLICE // (1 + len(work.positions)))
     upper, count, factor = alpha_bound(terms), 0, state.factor
+    # Steps among beta that cost about what solving for them does.
+    patience = max(2 * len(beta), len(beta) ** 2 // _STEPS_WORTH)
     while count < most:
-        wanted = min(at_a_time, most - count)
+        if patience > _PATIENCE:
+            patience = most
+        wanted = min(at_a_time if patience == most else max(at_a_time, 2 * patience), most - count)
         taken = _core.pair_steps(
-            work.gram,
+            work.gram.rows,
             alpha,
             ridge[work.alpha],
             upper[work.alpha],
@@ -345,8 +332,13 @@ def pair_steps(
             wanted,
             seed + count if seed else 0,
             eps.loss,
+            patience,
         )
         count += taken
+        if numbers[6] > 0.0:
+            settle(work, beta, f, eps.threshold)
+            patience *= 2  # where rounding leaves them unsettled, steps have to do
+            taken = wanted  # it has not ended by itself
         factor *= float(numbers[5])
         if taken < wanted or stop():
             break
@@ -354,14 +346,28 @@ def pair_steps(
     return Steps(count, alpha, beta, f, f_beta, PairState(*(float(x) for x in numbers)))
 
 
+def settle(work: Working, beta: np.ndarray, scores: np.ndarray, eps: float) -> None:
+    r"""Settle beta among themselves, in place, where pair steps crawl.
+
+    .. math:: \max_\beta\ (K_{ba} \alpha)^\top \beta - \tfrac12 \beta^\top K_{bb} \beta,
+              \qquad \beta \ge 0, \quad \mathbf 1^\top \beta \ \text{as it is}
+    """
+    first = len(work.positions) - len(beta)
+    K = work.gram.among(first)
+    found = best_on_simplex(K, scores[first:] + K @ beta, beta, 0.25 * eps)
+    change = np.zeros(len(work.positions))
+    change[first:] = beta - found
+    scores += work.gram.times(change)
+    beta[:] = found
+
+
 def place(terms: TopTerms, work: Working, guess: DualPoint) -> tuple[np.ndarray, np.ndarray]:
     """Put a guess at the best place of its ray; return its scores and those of beta."""
     n = len(work.positions)
     a, b = work.spread(guess.alpha[work.alpha], guess.beta[work.beta])
-    f, f_beta, rows = np.zeros(n), np.zeros(n), np.arange(n)
-    add_rows(work.gram, rows, a - b, f)
+    f, f_beta = work.gram.times(a - b), np.zeros(n)
     if terms.threshold.form(terms.ranked_weight) in ("tied", "priced"):
-        add_rows(work.gram, rows, b, f_beta)
+        f_beta = work.gram.times(b)
     penalty = terms.threshold.penalty(guess.beta, terms.ranked_weight)
     squared_norm = max(float((a - b) @ f), 0.0)
     scale = terms.dual_along_ray(guess.alpha, squared_norm, penalty).scale

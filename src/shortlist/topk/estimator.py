@@ -16,7 +16,6 @@ from .._checks import check_choice, check_number, check_weight, outside
 from .._fit import ROW_DTYPES, MulticlassData, atomic, solve, validate_multiclass
 from ..certificate import Certificate, Check
 from ..rows.kernels import KernelMatrix, kernel_function
-from ..rows.positive import is_positive
 from .problem import WEIGHTS, TopKProblem, rank_weights
 from .scores import KernelScores, LinearScores, linear_scores
 from .selected import scores_of
@@ -233,7 +232,7 @@ class TopKSVC(ClassifierMixin, BaseEstimator):
             check_random_state(self.random_state),
         )
         if isinstance(problem.scores, KernelScores):
-            problem.indefinite = not is_positive(problem.scores.kernel, centred=False)
+            problem.indefinite = not problem.scores.kernel.is_positive(centred=False)
         solution, certificate, n_iter = solve(self, problem)
         self.classes_ = data.classes
         self.weights_ = rho

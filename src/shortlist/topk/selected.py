@@ -33,8 +33,6 @@ _EACH, _MORE = 2, 12
 _MANY = 4
 # Sweeps between surveys: until one gains this share of the first, and at most so many.
 _SHARE, _MOST_SWEEPS = 0.1, 12
-# Scores that a thread holds at a time: 8 MB.
-_SURVEY_ENTRIES = 1 << 20
 
 
 def scores_of(X: Any, bias: float, n_classes: int, k: int) -> LinearScores:
@@ -136,9 +134,7 @@ class SelectedScores(LinearScores):
         began = time.perf_counter()
         losses, own, ridge = np.zeros(len(scales)), 0.0, 0.0
         # The parts do not depend on the threads, and are added in their order.
-        step = max(_SURVEY_ENTRIES // self._n_classes, 16)
-        starts = range(0, self.n_rows, step)
-        for part in each(survey, (slice(s, min(s + step, self.n_rows)) for s in starts)):
+        for part in each(survey, self._slices(self._n_classes)):
             losses += part[0]
             own += part[1]
             ridge += part[2]

@@ -51,6 +51,7 @@ _DEALS = 3
 _WIDE = 500
 # Values of a category that are told apart.
 _VALUES = 60
+_TREES = 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,7 +183,7 @@ def _classifier(M: Any, seed: int) -> Any:
         scaled = (SimpleImputer(keep_empty_features=True), MaxAbsScaler())
         return make_pipeline(*scaled, LogisticRegression(C=0.1, max_iter=500))
     trees = HistGradientBoostingClassifier(
-        max_iter=40,
+        max_iter=_TREES,
         max_leaf_nodes=6,
         min_samples_leaf=10,
         learning_rate=0.15,

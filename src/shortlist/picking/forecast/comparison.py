@@ -10,8 +10,7 @@ import numpy as np
 from sklearn.isotonic import IsotonicRegression
 
 from ..._written import fixed, hit_decimals, percent, rounded, sum_decimals
-from .noise import local_precision, place_variance
-from .outlook import CONFIDENCE, Outlook
+from .outlook import CONFIDENCE, Outlook, local_precision, place_variance
 
 COMBINATION = "combination"
 # Budgets of a forecast: enough for a smooth line and a slider.
@@ -39,6 +38,11 @@ class ExpectedHits:
     low: float
     high: float
     confidence: float
+
+    def between(self, low: float, high: float) -> ExpectedHits:
+        """Return it with whole ends: an interval that begins above 16.5 begins at 17."""
+        low, high = float(np.floor(low + 0.5)), float(np.ceil(high - 0.5))
+        return replace(self, low=min(low, self.value), high=max(high, self.value))
 
 
 @dataclass(frozen=True)
@@ -307,7 +311,7 @@ def agreed(
     (``benchmarks/results/pick_trust.md``), so the intervals are narrower, too: what the draw of
     the candidates decides is known, and a place has the variance
     :math:`v' = \frac1k \sum_i p_i (1 - p_i)` in place of v
-    (:func:`shortlist.picking.forecast.noise.place_variance`).
+    (:func:`shortlist.picking.forecast.outlook.place_variance`).
 
     Parameters
     ----------
@@ -333,10 +337,7 @@ def agreed(
     baseline = np.minimum(baseline, budgets)
     made = Forecast(budgets, sums, low, high, baseline, narrowed)
     at = int(np.searchsorted(budgets, k))
-    value = float(sums[at])
-    # Hits are counted: an interval that begins above 16.5 begins at 17.
-    ends = (float(np.floor(low[at] + 0.5)), float(np.ceil(high[at] - 0.5)))
-    return made, replace(expected, value=value, low=min(ends[0], value), high=max(ends[1], value))
+    return made, replace(expected, value=float(sums[at])).between(low[at], high[at])
 
 
 def _narrowed(forecast: Forecast, known: np.ndarray, n: int, mass: float) -> np.ndarray:

@@ -162,12 +162,8 @@ class Guarantee:
         )
 
 
-def check_wish(k: Any, precision: Any, guarantee: Any, confidence: Any) -> Wish | None:
-    """Return the wish; None where the budget is a number."""
-    if precision is None:
-        if k is None:
-            raise ValueError("Say how many: k=100, or precision=0.8 for as many as stay that good.")
-        return None
+def check_wish(k: Any, precision: Any, guarantee: Any, confidence: Any) -> Wish:
+    """Return the wish, which stands in the place of a budget."""
     if k is not None:
         raise ValueError(
             f"k={k!r} and precision={precision!r} both say how many: keep one. found.at(k) reads "
@@ -272,10 +268,8 @@ class Reserve:
         return replace(listed, k=0, expected_hits=nothing, expected_gain=gain)
 
 
-def check_shift(given: Any, wish: Wish | None, base_rate: Any, n: int, m: int) -> Shift | None:
+def check_shift(given: Any, wish: Wish | None, base_rate: Any, n: int, m: int) -> Shift:
     """Return the density ratios of history and candidates."""
-    if given is None:
-        return None
     if wish is None or wish.kind != "expected" or base_rate is not None:
         raise ValueError(
             "shift belongs to a precision that is guaranteed on average: pass precision, leave "

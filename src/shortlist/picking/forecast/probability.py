@@ -114,18 +114,42 @@ def calibrate(log_odds: np.ndarray, positive: np.ndarray, weight: np.ndarray) ->
     return Calibration(a, b, c, knots=(steps.X_thresholds_, steps.y_thresholds_))
 
 
-def shifted_to(probability: np.ndarray, chosen: np.ndarray, total: float) -> np.ndarray:
-    """Shift all log odds alike, so that the chosen rows sum to a total.
+def shift_towards(probability: np.ndarray, hits: float) -> float:
+    r"""Return what to add to the log odds of a list, so that it sums to so many hits.
+
+    The c of :math:`\sum_i \sigma(z_i + c) + \sigma(c) = s + \frac12`, with the log odds z and the
+    hits s: half a hit and half a miss are added. Without them, as many hits as rows would make
+    every candidate a sure one, those that are not on the list as well.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from shortlist.picking.forecast.probability import shifted_to
-    >>> shifted_to(np.array([0.8, 0.5, 0.2]), np.array([0, 1]), 1.0).round(2).tolist()
-    [0.67, 0.33, 0.11]
+    >>> from shortlist.picking.forecast.probability import shift_towards, shifted
+    >>> p = np.tile([0.8, 0.5], 50)
+    >>> shift = shift_towards(p, 50.0)
+    >>> round(shift, 2), round(float(shifted(p, shift).sum()), 1)
+    (-0.69, 50.2)
+    >>> round(shift_towards(np.array([0.9]), 1.0), 2)
+    0.31
     """
-    z = logit(np.clip(probability, 1e-9, 1 - 1e-9))
-    wanted = float(np.clip(total, 1e-6, len(chosen) - 1e-6))
-    return np.asarray(
-        expit(z + brentq(lambda c: float(expit(z[chosen] + c).sum()) - wanted, -60.0, 60.0))
-    )
+    z = logit(_doubtful(probability))
+    # Replays whose bias was taken out may have more hits than rows.
+    wanted = 0.5 + min(max(hits, 0.0), float(len(z)))
+
+    def excess(c: float) -> float:
+        return float(expit(z + c).sum() + expit(c)) - wanted
+
+    # Log odds are at most 21: beyond these ends all of a list, or none, is half a row too much.
+    return float(brentq(excess, -60.0, 60.0))
+
+
+def shifted(probability: np.ndarray, shift: float) -> np.ndarray:
+    """Return probabilities with the log odds shifted, in the same order."""
+    if not shift:
+        return probability
+    return np.asarray(expit(logit(_doubtful(probability)) + shift))
+
+
+def _doubtful(probability: np.ndarray) -> np.ndarray:
+    """Return probabilities whose log odds are finite."""
+    return np.clip(probability, 1e-9, 1 - 1e-9)

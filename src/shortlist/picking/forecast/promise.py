@@ -3,7 +3,7 @@ r"""What a list was promised to bring, and how likely what it brought is.
 Two things are uncertain: the precision of the list, which the history leaves open, and the luck
 of the draw. A promise keeps them apart, because lists of one model share the first: the precision
 is a beta variable p, and given p the hits are beta-binomial, of variance :math:`k v` with v the
-variance per place (:func:`shortlist.picking.forecast.noise.place_variance`). The spread of p is
+variance per place (:func:`shortlist.picking.forecast.outlook.place_variance`). The spread of p is
 the one with which the hits fall into the promised interval as often as promised, and never less
 than the places of the history leave open: lists would be taken for decay otherwise.
 """
@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import betaln, gammaln
 from scipy.stats import beta
 
-from .noise import local_precision, place_variance
+from .outlook import local_precision, place_variance
 
 if TYPE_CHECKING:
     from ..result import Shortlist

@@ -11,12 +11,14 @@ taken, and for the forecast of a fold the one that is best on the others.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ...stacking.estimator import cut
 from ...stacking.heads import Head, calibrate
+from ..forecast.comparison import COMBINATION
+from ..forecast.outlook import Evidence, Outlook
 from .race import Race
 
 # Members that weigh less are not worth their fit to the whole history.
@@ -160,3 +162,45 @@ def _best_alone(
     ones, weights = np.ones(len(members)), np.zeros(len(members))
     weights[best] = 1.0
     return Head(ones, 0.0 * ones, weights, slope, intercept)
+
+
+def outlook_of(
+    race: Race, combination: Combination, n_candidates: int, kind: type[Outlook]
+) -> tuple[Outlook, str]:
+    """Return what the folds say of every model and of the combination, and the latter's name."""
+    history, folds = race.history, race.folds
+    tested = np.unique(np.concatenate([test for _, test in folds.splits]))
+    mass = history.mass(tested)
+    weights = combination.head.weights
+    models = [
+        Evidence(
+            race.models[i].name,
+            race.models[i].family,
+            race.share(i),
+            float(weight),
+            race.seconds(i),
+        )
+        for i, weight in zip(combination.members, weights, strict=True)
+    ]
+    used = [position for position, model in enumerate(models) if model.weight != 0.0]
+    if len(used) == 1:
+        # Alone it keeps its name; what is forecast is what would have been taken fold by fold.
+        models[used[0]] = replace(models[used[0]], share=combination.share)
+        winner = models[used[0]].name
+    else:
+        winner = COMBINATION
+        seconds = sum(model.seconds for model in models)
+        models.append(Evidence(winner, COMBINATION, combination.share, 1.0, seconds))
+    weight = None if history.weight is None else history.weight[tested]
+    prevalence = float(np.average(history.outcome[tested], weights=weight))
+    outlook = kind(
+        tuple(models),
+        race.rates,
+        n_candidates,
+        mass,
+        prevalence,
+        folds.weight,
+        folds.ratio,
+        folds.first if folds.at_random else 0,
+    )
+    return outlook, winner

@@ -15,8 +15,9 @@ from sklearn.utils import check_consistent_length, column_or_1d
 
 from ..._checks import check_k, check_number, check_weight, list_length, positive_index
 from ..._scores import take_rows
+from ...metrics._rungs import rungs_of
+from ...metrics._sample import Sample
 from ...stacking.heads import Head, fit_head
-from ..forecast.noise import shares
 
 # What weighs the members: by the benchmark of pick, the best of those that TopStack offers.
 HEAD = "greedy"
@@ -83,6 +84,19 @@ class History:
             return Head(np.ones(n), np.zeros(n), np.full(n, 1.0 / n), 1.0, 0.0)
         weight = None if self.weight is None else self.weight[rows]
         return fit_head(scores, positive, weight, head=HEAD, budget=budget, seed=seed)
+
+
+def shares(
+    positive: np.ndarray, scores: np.ndarray, weight: np.ndarray | None, rates: np.ndarray
+) -> np.ndarray:
+    """Return the expected hits per row when the list is cut at each of the rates.
+
+    A fold of weight W is cut at the rate times W, which need not be a whole number: inside a
+    row, as inside a tie, hits grow linearly.
+    """
+    whole = weight is None or bool(np.all(weight == np.floor(weight)))
+    total = float(len(scores) if weight is None else weight.sum())
+    return rungs_of(Sample(positive, scores, weight, whole)).hits(rates * total) / total
 
 
 def check_history(X: Any, y: Any, sample_weight: Any, groups: Any, pos_label: Any) -> History:

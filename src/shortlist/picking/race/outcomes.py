@@ -19,8 +19,7 @@ from ..._checks import check_weight
 from ..._scores import take_rows
 from ...stacking.heads import Head
 from ...stacking.sums import fit_sum_head
-from ..forecast.noise import mean_and_error
-from ..forecast.outlook import CONFIDENCE, Evidence, Outlook
+from ..forecast.outlook import CONFIDENCE, Evidence, Outlook, mean_and_error
 from .history import History, as_table
 
 # Strata of the folds: every fold gets its share of the rows of large outcome.

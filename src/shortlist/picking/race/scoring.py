@@ -51,10 +51,8 @@ class Scorer:
         return float(self.scorer(fitted, X, positive.astype(int), **options))
 
 
-def check_scoring(scoring: Any, weighted: bool) -> NamedMetric | Scorer | None:
-    """Turn ``scoring`` into what the race calls; None stays None: the hits at the budget."""
-    if scoring is None:
-        return None
+def check_scoring(scoring: Any, weighted: bool) -> NamedMetric | Scorer:
+    """Turn ``scoring`` into what the race calls."""
     if isinstance(scoring, str):
         entry, params = resolve(scoring)
         try:

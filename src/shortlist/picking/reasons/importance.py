@@ -21,8 +21,7 @@ from scipy import sparse
 
 from ..._scores import take_rows
 from ...stacking.heads import Head, member_scores
-from ..forecast.noise import margin, mean_and_error
-from ..forecast.outlook import CONFIDENCE
+from ..forecast.outlook import CONFIDENCE, margin, mean_and_error
 from ..race.race import Race, fit_features, fit_model
 
 

@@ -12,6 +12,7 @@ D. Arthur, S. Vassilvitskii, "k-means++: the advantages of careful seeding", SOD
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,9 +24,36 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 
 from ..._checks import check_number
+from ..race.history import Candidates
 from ..race.models import default_features, kind_of
 
 NAME = "cluster"
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """Clusters that were asked for, and what they are found with.
+
+    Attributes
+    ----------
+    number : int
+        How many.
+    y, features, seed
+        As in :func:`cluster_rows`.
+    """
+
+    number: Any
+    y: Any
+    features: Any
+    seed: int
+
+    def find(self, X: Any, pool: Candidates) -> tuple[np.ndarray, np.ndarray]:
+        """Return the cluster of every row of the history, and of the candidates."""
+        if pool.streamed:
+            raise ValueError(
+                f"clusters={self.number!r} needs all candidates at once, not a function of blocks."
+            )
+        return cluster_rows(X, self.y, pool.whole(), self.number, self.features, self.seed)
 
 
 def cluster_rows(

@@ -9,8 +9,8 @@ import numpy as np
 
 from ..._written import amount, percent
 from ..forecast.comparison import ExpectedHits
-from ..forecast.noise import hit_interval
-from ..forecast.outlook import CONFIDENCE
+from ..forecast.outlook import CONFIDENCE, hit_interval
+from ..forecast.probability import shift_towards, shifted
 from ..race.combining import HeldOut
 from ..race.goals import GOALS
 from .replay import Records, Replays, cells_of, replay
@@ -98,10 +98,6 @@ class Plan:
         source = "as in the history" if self.terms.base_rate is None else "as you said"
         return f"{percent(share)} of the candidates are taken to be positive, {source}."
 
-    def gain(self) -> np.ndarray:
-        """Return what taking each candidate is expected to bring."""
-        return self.terms.candidates.gain(self.probability)
-
     def at(self, k: int, refused: bool = False) -> dict[str, Any]:
         """Return what depends on the budget: rows, expected hits and gain, and words.
 
@@ -109,13 +105,19 @@ class Plan:
         """
         terms, coming = self.terms, self.terms.candidates
         rule = terms.rule(k, coming)
-        gain = self.gain()
+        gain = coming.gain(self.probability)
         selected = select(gain, rule, coming.allowed)
         # Where few rows are worth their cost, the forecast is that of so few.
         places = k if terms.fill else len(selected)
-        replays = self._replay(places, self.records.gain)
+        past = replays = self._replay(places, self.records.gain)
         windows = self._windows(places)
-        per_row = terms.goal == "mean"
+        per_row, counted, shift = terms.goal == "mean", terms.goal == "hits", 0.0
+        if counted:
+            shift = self._shift(selected, float(past.hits.mean()))
+            told = shifted(self.probability, shift)
+            gain = coming.gain(told)
+            # The past says how far such a list may miss, the rows what is expected of this one.
+            replays = past.moved_to(float(gain[selected].sum()), float(told[selected].sum()))
         gains = replays.gains(per_row)
         brought = [
             window.gain / (max(1, window.taken) if per_row else window.size) for window in windows
@@ -126,15 +128,18 @@ class Plan:
         if (self.records.outcome >= 0.0).all():
             low = max(0.0, low)
         most_hits, cost = value, 0.0
-        if terms.valued:
-            by_hits = self._replay(k, self.held_probability)
-            most_hits = float(by_hits.gains(per_row).mean())
+        if terms.valued and counted:
+            by_hits = select(self.probability, replace(rule, fill=True), coming.allowed)
+            most_hits = float(gain[by_hits].sum())
+        elif terms.valued:
+            by_outcome = self._replay(k, self.held_probability)
+            most_hits = float(by_outcome.gains(per_row).mean())
         if rule.limits:
             free = select(gain, rule.without_limits(), coming.allowed)
             cost = _total(gain[free], per_row) - _total(gain[selected], per_row)
         expected = ExpectedGain(value, low, high, CONFIDENCE, most_hits, cost)
         hits = None
-        if terms.goal == "hits":
+        if counted:
             found = [window.hits / window.size for window in windows]
             wider = stretch(replays.hits, found, recent)
             hits = _whole(replays.interval(replays.hits, CONFIDENCE, wider), len(selected))
@@ -151,15 +156,27 @@ class Plan:
                 expected = replace(expected, value=hits.value, low=hits.low, high=hits.high)
         return {
             "selected": selected,
+            "shift": shift,
             "expected_hits": hits,
             "expected_gain": expected,
             "windows": windows,
             "notes": [
-                *self._notes(k, selected, replays, expected, refused),
+                *self._notes(k, selected, past, expected, refused),
                 *trend(windows, terms.calendar, terms.goal != "hits"),
                 self.assumed(),
             ],
         }
+
+    def _shift(self, selected: np.ndarray, hits: float) -> float:
+        """Return what is added to the log odds of all candidates: a list sums to its forecast.
+
+        Under `value` and `cost` nothing is. The probabilities chose the rows there, and what a
+        row is expected to bring is why it is on the list. Elsewhere only their order chose, and
+        of each entity the best row was taken: they go towards what the past says of such lists.
+        """
+        if self.terms.valued or not len(selected):
+            return 0.0
+        return shift_towards(self.probability[selected], hits)
 
     def _open(self) -> Side:
         """Return the candidates that may be taken."""
@@ -234,7 +251,7 @@ class Plan:
 def _whole(interval: tuple[float, float, float], k: int) -> ExpectedHits:
     """Return an interval of hits, which lie between none and all."""
     value, low, high = (float(end) for end in np.clip(interval, 0.0, k))
-    return ExpectedHits(value, float(np.floor(low)), float(np.ceil(high)), CONFIDENCE)
+    return ExpectedHits(value, low, high, CONFIDENCE).between(low, high)
 
 
 def _between_none_and_all(expected: ExpectedGain, chosen: Side) -> ExpectedGain:

@@ -109,11 +109,17 @@ class Replays:
 
     def corrected(self, as_it_is: Replays) -> Replays:
         """Return replays without the bias of redrawing, known from the history as it is."""
-        outcome, hits = (
-            mine + 2.0 * (plain.mean() - mine.mean())
-            for mine, plain in ((self.outcome, as_it_is.outcome), (self.hits, as_it_is.hits))
+        pairs = ((self.outcome, as_it_is.outcome), (self.hits, as_it_is.hits))
+        outcome, hits = (2.0 * float(plain.mean()) - float(mine.mean()) for mine, plain in pairs)
+        return self.moved_to(outcome, hits)
+
+    def moved_to(self, outcome: float, hits: float) -> Replays:
+        """Return replays that spread as these do, around other means."""
+        return replace(
+            self,
+            outcome=self.outcome + (outcome - self.outcome.mean()),
+            hits=self.hits + (hits - self.hits.mean()),
         )
-        return replace(self, outcome=outcome, hits=hits)
 
     @property
     def few_rows(self) -> float:

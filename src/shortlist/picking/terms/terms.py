@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from ..._checks import check_number
-from ..race.history import check_budget
+from ..race.history import Candidates, as_table, check_budget
+from .clusters import NAME, Clusters
 from .selection import Limit, Rule, select
 from .times import as_delay, as_times
 
@@ -236,6 +237,35 @@ class Reader:
         both = np.concatenate([_text(history), _text(candidates)])
         labels, code = np.unique(both, return_inverse=True)
         return code[: len(history)], code[len(history) :], labels
+
+
+def read_order(
+    X: Any,
+    candidates: Any,
+    sample_weight: Any,
+    clusters: Clusters | None = None,
+    **said: Any,
+) -> tuple[Any, Candidates, Terms]:
+    """Return history and candidates without ids and times, and the terms of their rows.
+
+    Rows of the history that weigh nothing are left out of the terms, as they will be of the
+    history.
+    """
+    X = as_table(X, "X")
+    pool = Candidates(candidates, X)
+    whole = None if pool.streamed else as_table(candidates, "candidates")
+    reader = Reader(X, whole, int(X.shape[0]), pool.n_rows)
+    terms = read_terms(reader, **said)
+    if reader.dropped:
+        X = X[[name for name in X.columns if name not in reader.dropped]]
+        pool = Candidates(pool.whole(), X)
+    if clusters is not None:
+        terms = terms.limited(NAME, *clusters.find(X, pool))
+    if sample_weight is not None:
+        used = np.flatnonzero(np.asarray(sample_weight) > 0)
+        time = None if terms.time is None else terms.time[used]
+        terms = replace(terms, history=terms.history.take(used), time=time)
+    return X, pool, terms
 
 
 def read_terms(

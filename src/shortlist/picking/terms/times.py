@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from ..race.history import Folds, History
+    from .terms import Terms
 
 _DAY = 86_400.0
 # How each unit may be written, and its seconds.
@@ -179,3 +183,34 @@ def span(length: float, calendar: bool) -> str:
         if length >= 2 * unit:
             return f"{length / unit:.3g} {name}"
     return f"{length:.3g} seconds"
+
+
+def time_folds(
+    terms: Terms, history: History, only_new: bool
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return the windows of the history that are tested."""
+    assert terms.time is not None
+    group = None
+    if history.groups is not None:
+        group = np.unique(history.groups, return_inverse=True)[1]
+    splits = time_splits(
+        terms.time,
+        history.positive,
+        terms.window,
+        terms.delay,
+        group=group,
+        only_new=only_new,
+    )
+    if not splits:
+        raise ValueError(
+            "time leaves no window to test: before each there must be labelled rows of both "
+            "classes that are older than the delay. Use a longer history or a shorter delay."
+        )
+    return splits
+
+
+def windows_in_words(folds: Folds, terms: Terms) -> str:
+    """Say which windows were tested."""
+    wait = "" if not terms.delay else f", labels known after {span(terms.delay, terms.calendar)}"
+    length = span(terms.window, terms.calendar)
+    return f"{len(folds.splits)} windows of {length}, each after what was learned from{wait}"

@@ -19,6 +19,8 @@ from .threads import every
 # Blocks of rows that are used once and forgotten.
 _ROWS = 1024
 _COLUMNS = 2048
+# Rows that one thread copies at a time.
+_COPIED = 128
 # Columns that one thread adds up at a time.
 _STRIP = 2048
 # Share of the memory that a copy of the training rows may take: blocks gain much by it.
@@ -119,10 +121,10 @@ class RowCache:
         slots, every_column = self._slot[rows], np.arange(len(columns))
 
         def strip(start: int) -> None:
-            part = slice(start, start + _ROWS)
+            part = slice(start, start + _COPIED)
             _core.gather(self._rows, slots[part], columns, out, to[part], every_column)
 
-        every(strip, range(0, len(rows), _ROWS))
+        every(strip, range(0, len(rows), _COPIED))
 
     def entries(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Return the entries at these positions."""
@@ -216,11 +218,16 @@ class RowCache:
             behind = place[done:]
             copied = np.flatnonzero(behind >= 0) + done
             computed = np.flatnonzero(behind < 0) + done
+            from_columns = place[copied]
+
+            def copy(some: np.ndarray, to: np.ndarray = copied, by: np.ndarray = from_columns):
+                slots = self._slot[some]
+                _core.gather(known.matrix, place[some], by, self._rows, slots, to)
+
             for i in range(0, len(lacking), _ROWS):
                 group = lacking[i : i + _ROWS]
-                slots = self._slot[group]
-                _core.gather(known.matrix, place[group], place[copied], self._rows, slots, copied)
-                self._fill_columns(group, computed, slots, tick)
+                every(copy, (group[j : j + _COPIED] for j in range(0, len(group), _COPIED)))
+                self._fill_columns(group, computed, self._slot[group], tick)
                 self._filled[group] = length
 
     def _fill_columns(

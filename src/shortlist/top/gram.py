@@ -19,7 +19,7 @@ from ..rows.kernels import KernelMatrix
 from ..rows.threads import every
 from .kernel_problem import KernelTopProblem
 
-_PART = 1024
+_PART = 512
 # Share of the memory for the matrix of a working set, and where that is too small for the
 # rows that matter; the rest holds rows.
 SQUARE, SQUARE_CROWDED = 0.25, 0.9

@@ -220,7 +220,9 @@ class RowCache:
             computed = np.flatnonzero(behind < 0) + done
             from_columns = place[copied]
 
-            def copy(some: np.ndarray, to: np.ndarray = copied, by: np.ndarray = from_columns):
+            def copy(
+                some: np.ndarray, to: np.ndarray = copied, by: np.ndarray = from_columns
+            ) -> None:
                 slots = self._slot[some]
                 _core.gather(known.matrix, place[some], by, self._rows, slots, to)
 

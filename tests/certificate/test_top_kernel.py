@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
@@ -62,6 +62,7 @@ def test_nasty_data(model, kind, turn):
 
 @draws(25)
 @given(seed=st.integers(0, 1 << 30))
+@example(seed=62814)  # C = 1e17: rounding leaves no alpha
 def test_random_problems(seed):
     case = random_problem(np.random.default_rng(seed))
     case.check(case.fit())

@@ -142,7 +142,8 @@ class TopObjective:
         """Maximise the dual along the ray of a feasible point, given its psi."""
         linear = float(alpha.sum()) - penalty
         quadratic = 0.5 * self.loss.ridge * float((alpha / self.c) @ alpha) + 0.5 * squared_norm
-        if linear <= 0.0:
+        # Without any alpha there is no ray, whatever rounding has left of beta.
+        if linear <= 0.0 or not alpha.any():
             return RayMaximum(0.0, 0.0)
         scale = linear / (2.0 * quadratic) if quadratic > 0.0 else np.inf
         if self.loss.bounded:

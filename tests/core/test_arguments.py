@@ -6,7 +6,8 @@ from scipy import sparse
 
 from shortlist import RankSVM, TopKSVC, TopPush, TransductiveTopK, _core
 
-from .calls import BARE, CALLS, D, N, active_set, dual
+from .calls import BARE, CALLS
+from .made import D, N, active_set, dual
 
 CASES = [pytest.param(call, id=f"{call.name}-{i}") for i, call in enumerate(CALLS)]
 

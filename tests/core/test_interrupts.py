@@ -16,8 +16,8 @@ import pytest
 
 from shortlist import _core
 
-from .calls import dual
 from .long_fits import LONG, classes, long_fit
+from .made import dual
 
 ENOUGH = 0.05  # seconds of processor time before the signal
 # Instrumented code takes its time.

@@ -45,39 +45,60 @@ class PairState {
   PairSolver<T>& solver_;
 };
 
+// Rows of the matrix, in whichever form it is given.
 template <typename T>
-std::int64_t pair_steps(RowSource<T>& gram, Out<double> alpha, In<double> ridge,
-                        In<double> upper, Out<double> beta, In<double> omega, Out<double> f,
-                        Out<double> f_beta, Out<double> state, int mode, double lin,
-                        double price, double eps, std::int64_t max_steps, std::uint64_t seed,
-                        double loose, std::int64_t patience) {
-  const std::size_t n = f.shape(0), n_alpha = alpha.shape(0), n_beta = beta.shape(0);
-  if (n_alpha > n) check_size("alpha", alpha, n);
-  if (n_beta > n) check_size("beta", beta, n);
-  check_size("ridge", ridge, n_alpha);
-  check_size("upper", upper, n_alpha);
-  check_size("omega", omega, n_beta);
-  check_size("f_beta", f_beta, n);
-  check_size("state", state, PairState<T>::kSize);
-  if (mode < static_cast<int>(Cap::open) || mode > static_cast<int>(Cap::priced))
-    refuse("mode must be 0, 1, 2 or 3, got " + std::to_string(mode));
-  if (n_alpha + n_beta == 0) return 0;
-  nb::gil_scoped_release release;
-  PairProblem<T> problem{gram,         n,           n_alpha,      n - n_beta,  alpha.data(),
-                         ridge.data(), upper.data(), beta.data(), omega.data(), f.data(),
-                         f_beta.data(), static_cast<Cap>(mode), lin, price};
-  PairSolver<T> solver(problem);
-  const PairState<T> keep(state.data(), problem, solver);
-  if (seed) {
-    solver.run_random(max_steps, seed);
-  } else {
-    solver.run(eps, loose, max_steps, patience);
-  }
-  return solver.steps;
+MatrixRows<T> rows_of(const InMatrix<T>& gram, std::size_t n) {
+  if (gram.shape(0) < n || gram.shape(1) < n) check_shape("gram", gram, n, n);
+  return {gram.data(), gram.shape(1)};
+}
+template <typename T>
+GaussianRows<T>& rows_of(GaussianRows<T>& gram, std::size_t n) {
+  check_size("f", n, gram.size());
+  return gram;
+}
+
+template <typename T, typename Gram>
+void bind_pair_steps(nb::module_& m) {
+  m.def(
+      "pair_steps",
+      [](Gram gram, Out<double> alpha, In<double> ridge, In<double> upper, Out<double> beta,
+         In<double> omega, Out<double> f, Out<double> f_beta, Out<double> state, int mode,
+         double lin, double price, double eps, std::int64_t max_steps, std::uint64_t seed,
+         double loose, std::int64_t patience) -> std::int64_t {
+        const std::size_t n = f.shape(0), n_alpha = alpha.shape(0), n_beta = beta.shape(0);
+        auto&& rows = rows_of<T>(gram, n);
+        if (n_alpha > n) check_size("alpha", alpha, n);
+        if (n_beta > n) check_size("beta", beta, n);
+        check_size("ridge", ridge, n_alpha);
+        check_size("upper", upper, n_alpha);
+        check_size("omega", omega, n_beta);
+        check_size("f_beta", f_beta, n);
+        check_size("state", state, PairState<T>::kSize);
+        if (mode < static_cast<int>(Cap::open) || mode > static_cast<int>(Cap::priced))
+          refuse("mode must be 0, 1, 2 or 3, got " + std::to_string(mode));
+        if (n_alpha + n_beta == 0) return 0;
+        nb::gil_scoped_release release;
+        PairProblem<T> problem{rows,          n,           n_alpha,      n - n_beta,
+                               alpha.data(),  ridge.data(), upper.data(), beta.data(),
+                               omega.data(),  f.data(),     f_beta.data(),
+                               static_cast<Cap>(mode), lin, price};
+        PairSolver<T> solver(problem);
+        const PairState<T> keep(state.data(), problem, solver);
+        if (seed) {
+          solver.run_random(max_steps, seed);
+        } else {
+          solver.run(eps, loose, max_steps, patience);
+        }
+        return solver.steps;
+      },
+      "gram"_in, "alpha"_out, "ridge"_a, "upper"_a, "beta"_out, "omega"_a, "f"_out,
+      "f_beta"_out, "state"_out, "mode"_a, "lin"_a, "price"_a, "eps"_a, "max_steps"_a,
+      "seed"_a = 0, "loose"_a = 0.0,
+      "patience"_a = std::numeric_limits<std::int64_t>::max());
 }
 
 template <typename T>
-void bind_pair_steps(nb::module_& m, const char* rows) {
+void bind_pairs_of(nb::module_& m, const char* rows) {
   nb::class_<GaussianRows<T>>(m, rows)
       .def(
           "__init__",
@@ -101,45 +122,15 @@ void bind_pair_steps(nb::module_& m, const char* rows) {
             }
           },
           "rows"_in, "out"_out);
-  m.def(
-      "pair_steps",
-      [](GaussianRows<T>& gram, Out<double> alpha, In<double> ridge, In<double> upper,
-         Out<double> beta, In<double> omega, Out<double> f, Out<double> f_beta,
-         Out<double> state, int mode, double lin, double price, double eps,
-         std::int64_t max_steps, std::uint64_t seed, double loose,
-         std::int64_t patience) {
-        check_size("f", f, gram.size());
-        return pair_steps<T>(gram, alpha, ridge, upper, beta, omega, f, f_beta, state, mode,
-                             lin, price, eps, max_steps, seed, loose, patience);
-      },
-      "gram"_in, "alpha"_out, "ridge"_a, "upper"_a, "beta"_out, "omega"_a, "f"_out,
-      "f_beta"_out, "state"_out, "mode"_a, "lin"_a, "price"_a, "eps"_a, "max_steps"_a,
-      "seed"_a = 0, "loose"_a = 0.0,
-      "patience"_a = std::numeric_limits<std::int64_t>::max());
-  m.def(
-      "pair_steps",
-      [](InMatrix<T> gram, Out<double> alpha, In<double> ridge, In<double> upper,
-         Out<double> beta, In<double> omega, Out<double> f, Out<double> f_beta,
-         Out<double> state, int mode, double lin, double price, double eps,
-         std::int64_t max_steps, std::uint64_t seed, double loose,
-         std::int64_t patience) {
-        const std::size_t n = f.shape(0);
-        if (gram.shape(0) < n || gram.shape(1) < n) check_shape("gram", gram, n, n);
-        MatrixRows<T> rows(gram.data(), gram.shape(1));
-        return pair_steps<T>(rows, alpha, ridge, upper, beta, omega, f, f_beta, state, mode,
-                             lin, price, eps, max_steps, seed, loose, patience);
-      },
-      "gram"_in, "alpha"_out, "ridge"_a, "upper"_a, "beta"_out, "omega"_a, "f"_out,
-      "f_beta"_out, "state"_out, "mode"_a, "lin"_a, "price"_a, "eps"_a, "max_steps"_a,
-      "seed"_a = 0, "loose"_a = 0.0,
-      "patience"_a = std::numeric_limits<std::int64_t>::max());
+  bind_pair_steps<T, GaussianRows<T>&>(m);
+  bind_pair_steps<T, InMatrix<T>>(m);
 }
 
 }  // namespace
 
 void bind_top(nb::module_& m) {
-  bind_pair_steps<float>(m, "GaussianRows32");
-  bind_pair_steps<double>(m, "GaussianRows64");
+  bind_pairs_of<float>(m, "GaussianRows32");
+  bind_pairs_of<double>(m, "GaussianRows64");
   m.def(
       "cell_moments",
       [](In<double> scores, std::optional<In<double>> weight, In<double> edges,

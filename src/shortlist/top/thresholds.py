@@ -119,6 +119,9 @@ class Threshold(ABC):
         """Factor of the norm in psi, 0 where there is none."""
         return 0.0
 
+    # What follows is asked by the solvers of kernel models only, which take no threshold whose
+    # form is "other": such a one need not answer.
+
     @property
     def near_weight(self) -> float:
         """Weight of the rows that usually define it: a start for solvers."""

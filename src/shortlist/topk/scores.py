@@ -377,6 +377,7 @@ class KernelScores:
         return visits
 
     def leap(self, dual: _core.TopKDual, reach: float) -> float:
+        # `block` leaps with linear scores only: here a leap would need every kernel row.
         raise NotImplementedError("Kernel scores take no leaps.")
 
     def scaled_models(

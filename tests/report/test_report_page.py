@@ -13,13 +13,16 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import TimeSeriesSplit
 
 from shortlist import pick
+from shortlist._written import amount
 from shortlist.picking.drift.drift import Drift
 from shortlist.report import write_report
 from shortlist.report._figures import _smooth, curve, dots
 from shortlist.report._page import _json, page
+from shortlist.report._rows import listed
 
 
 class Reader(HTMLParser):
@@ -283,3 +286,19 @@ def test_data_cannot_end_its_element(content):
     written = _json({"name": content})
     assert "<" not in written
     assert json.loads(written)["name"] == content
+
+
+def test_a_list_by_value_shows_what_each_row_is_worth():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 3))
+    y = X[:, 0] + rng.standard_normal(400) > 0.8
+    worth = 10.0 + 90.0 * rng.random(400)
+    options = {"models": {"logistic regression": LogisticRegression()}, "cv": 3, "k": 8}
+    found = pick(X[:200], y[:200], X[200:], value=(worth[:200], worth[200:]), **options)
+    shown = listed(found, None, None, ())
+    gains = found.gain[found.selected]
+    assert [row["worth"] for row in shown["rows"]] == [amount(gain) for gain in gains]
+    assert gains.sum() == pytest.approx(found.expected_gain.value)
+    assert found.probability[found.selected].sum() == pytest.approx(found.expected_hits.value)
+    plain = pick(X[:200], y[:200], X[200:], **options)
+    assert all(row["worth"] is None for row in listed(plain, None, None, ())["rows"])

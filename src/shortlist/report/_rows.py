@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._written import amount
 from ..picking.reasons.reasons import cell_text
 from ._words import DASH, percent
 
@@ -47,6 +48,8 @@ def listed(
     counted = shortlist.probability is not None
     chance = shortlist.probability if counted else shortlist.gain
     assert chance is not None
+    valued = counted and shortlist.plan.terms.valued
+    worth = shortlist.gain if valued else None
     strongest = 0.0 if reasons is None else float(np.abs(reasons.value).max(initial=0.0))
     body = []
     for place, row in enumerate(shortlist.selected.tolist()):
@@ -60,6 +63,7 @@ def listed(
                 "row": row,
                 "chance": _chance(float(chance[row])) if counted else f"{chance[row]:,.4g}",
                 "bar": f"{100 * float(chance[row]):.1f}%" if counted else None,
+                "worth": None if worth is None else amount(float(worth[row])),
                 "cells": [own[j]["text"] for j in places],
                 "why": why,
             }
@@ -71,7 +75,7 @@ def listed(
         "rows": body,
         "matter": matter,
         "counted": counted,
-        "valued": shortlist.plan.terms.valued,
+        "valued": valued,
         "hidden": len(names) - len(places),
         "explained": 0 if reasons is None else len(reasons.rows),
         "data": _data(shortlist, counted, chance, names, cells, places, reasons),

@@ -80,19 +80,11 @@ struct PairProblem {
 template <typename T>
 class PairSolver {
  public:
-  explicit PairSolver(PairProblem<T>& problem) : q(problem), n_beta(q.n - q.first_beta) {
-    diagonal.resize(q.n);
-    for (std::size_t r = 0; r < q.n; ++r) diagonal[r] = q.gram.diagonal(r);
-    inverse.resize(n_beta);
-    for (std::size_t j = 0; j < n_beta; ++j) inverse[j] = 1.0 / q.omega[j];
-    const auto same = [](const double* values, std::size_t n) {
-      return std::all_of(values, values + n, [&](double v) { return v == values[0]; });
-    };
-    const bool round = same(diagonal.data(), q.n);
-    even_alpha = round && same(q.ridge, q.n_alpha) &&
-                 std::all_of(q.upper, q.upper + q.n_alpha, [](double u) { return u == kInf; });
-    even_beta = round && !capped() && same(inverse.data(), n_beta);
-  }
+  explicit PairSolver(PairProblem<T>& problem)
+      : q(problem), n_beta(q.n - q.first_beta), diagonal(diagonal_of(q)), inverse(inverse_of(q)),
+        alpha_slopes(diagonal.data(), q.ridge, q.n_alpha),
+        beta_slopes(diagonal.data() + q.first_beta, inverse.data(), n_beta),
+        alpha_bounded(std::any_of(q.upper, q.upper + q.n_alpha, [](double u) { return u < kInf; })) {}
 
   double bf = 0.0;         // capped modes: sum of beta_j f_j over all rows
   double violation = 0.0;  // of the last selection
@@ -107,9 +99,8 @@ class PairSolver {
   void run(double eps, double loose, std::int64_t max_steps, std::int64_t patience) {
     Watch watch;
     const double most = q.mode == Cap::open ? std::max(eps, loose) : eps;
+    look();
     while (steps < max_steps && !watch.late(kPasses * q.n)) {
-      refresh();
-      scan();
       if (choose(most)) {
         ++steps;
       } else if (!(violation <= most && up_beta.value - low_beta.value > eps) ||
@@ -123,8 +114,8 @@ class PairSolver {
   // either direction.
   void run_random(std::int64_t max_steps, std::uint64_t& state) {
     Watch watch;
+    look();
     for (; steps < max_steps && !watch.late(kPasses * q.n); ++steps) {
-      refresh();
       state ^= state << 13;
       state ^= state >> 7;
       state ^= state << 17;
@@ -132,8 +123,8 @@ class PairSolver {
       const Variable v = k < q.n_alpha ? Variable{k, false}
                                        : Variable{k - q.n_alpha + q.first_beta, true};
       Best up, down;
-      if (room_up(v) > 0.0) up = partner(v, 1.0, true, true);
-      if (room_down(v) > 0.0) down = partner(v, -1.0, true, true);
+      if (room_up(v) > 0.0) up = partner(v, 1.0, 1.0, true, true);
+      if (room_down(v) > 0.0) down = partner(v, -1.0, 1.0, true, true);
       if (up.gain <= 0.0 && down.gain <= 0.0) continue;
       if (up.gain >= down.gain) {
         move(v, up.with);
@@ -146,7 +137,7 @@ class PairSolver {
  private:
   static constexpr double kInf = kInfinity;
   static constexpr double kRound = 1e-14;
-  static constexpr std::size_t kPasses = 4;  // over the rows, a step
+  static constexpr std::size_t kPasses = 3;  // over the rows, a step
 
   struct Variable {
     std::size_t row;
@@ -164,15 +155,23 @@ class PairSolver {
   PairProblem<T>& q;
   std::size_t n_beta;
   std::vector<double> diagonal, inverse;  // inverse of omega
+  Slopes<T> alpha_slopes, beta_slopes;
+  bool alpha_bounded;
   double beta_ridge = 0.0;  // norm: curvature of psi times omega_j
   Extreme up_alpha{}, up_beta{}, low_alpha{}, low_beta{};
-  bool even_alpha = false, even_beta = false;
+
+  static std::vector<double> diagonal_of(const PairProblem<T>& q) {
+    std::vector<double> found(q.n);
+    for (std::size_t r = 0; r < q.n; ++r) found[r] = q.gram.diagonal(r);
+    return found;
+  }
+  static std::vector<double> inverse_of(const PairProblem<T>& q) {
+    std::vector<double> found(q.n - q.first_beta);
+    for (std::size_t j = 0; j < found.size(); ++j) found[j] = 1.0 / q.omega[j];
+    return found;
+  }
 
   bool capped() const { return q.mode == Cap::tied || q.mode == Cap::priced; }
-
-  void refresh() {
-    if (q.mode == Cap::norm) beta_ridge = q.price / std::sqrt(std::max(q.norm2, 1e-300));
-  }
 
   double* beta_of(std::size_t row) const { return q.beta + (row - q.first_beta); }
   double omega_of(std::size_t row) const { return q.omega[row - q.first_beta]; }
@@ -198,38 +197,47 @@ class PairSolver {
   }
 
   Kind alphas() const {
-    return {q.alpha, q.ridge, q.upper, q.f, q.n_alpha, -1.0, 1.0, q.lin, false, even_alpha};
+    return {q.alpha, q.ridge, q.upper, q.f, q.n_alpha, -1.0, 1.0, q.lin, false, alpha_bounded};
   }
   Kind betas() const {
-    const double* f = q.f + q.first_beta;
-    return {q.beta, inverse.data(), q.omega, f, n_beta, beta_ridge, brim(), 0.0, true, even_beta};
+    double* f = q.f + q.first_beta;
+    return {q.beta, inverse.data(), q.omega, f, n_beta, beta_ridge, brim(), 0.0, true, capped()};
   }
 
-  // Steepest variables of either kind, upwards and downwards.
-  void scan() {
-    const Steepest a = steepest(alphas());
+  // Slopes of all variables, and the steepest of either kind, after the scores have moved.
+  void look(const Shift<T>& by = {nullptr, nullptr, 0.0}) {
+    if (q.mode == Cap::norm) beta_ridge = q.price / std::sqrt(std::max(q.norm2, 1e-300));
+    const bool moves = by.up != nullptr;
+    if (moves && q.n_alpha < q.first_beta) {
+      add_difference(by.up + q.n_alpha, by.low + q.n_alpha, by.d, q.first_beta - q.n_alpha,
+                     q.f + q.n_alpha);
+    }
+    const Steepest<T> a = steepest(alphas(), by, moves ? 0 : q.n_alpha, alpha_slopes);
     up_alpha = {a.up.value, {a.up.at, false}};
     low_alpha = {a.low.value, {a.low.at, false}};
-    const Steepest b = steepest(betas());
+    // Rows with an alpha, too, have moved with it.
+    const std::size_t done = q.n_alpha > q.first_beta ? q.n_alpha - q.first_beta : 0;
+    const Shift<T> rest =
+        moves ? Shift<T>{by.up + q.first_beta, by.low + q.first_beta, by.d} : by;
+    const Steepest<T> b = steepest(betas(), rest, moves ? done : n_beta, beta_slopes);
     up_beta = {b.up.value, {b.up.at + q.first_beta, true}};
     low_beta = {b.low.value, {b.low.at + q.first_beta, true}};
   }
 
-  // The partner of largest second-order gain for moving `v` up (sign 1) or down (-1).
-  Best partner(Variable v, double sign, bool with_alpha, bool with_beta) const {
+  // The partner of largest second-order gain for moving `v` up (sign 1) or down (-1); slopes
+  // differ by `reach` at most, or so.
+  Best partner(Variable v, double sign, double reach, bool with_alpha, bool with_beta) {
     const double base = diagonal[v.row] + ridge(v);
-    Mover<T> mover{q.gram.row(v.row), diagonal.data(), slope(v), base, sign};
+    Mover<T> mover{q.gram.row(v.row), slope(v), base, sign, reach};
     Best best;
     if (with_alpha) {
-      const Partner found = partner_of(alphas(), mover);
-      best = {found.gain / found.curve, {found.at, false}};
+      const Peak<T> found = partner_of(alphas(), mover, alpha_slopes);
+      best = {found.value, {found.at, false}};
     }
     if (with_beta) {
       mover.row += q.first_beta;
-      mover.diagonal += q.first_beta;
-      const Partner found = partner_of(betas(), mover);
-      if (found.gain / found.curve > best.gain)
-        best = {found.gain / found.curve, {found.at + q.first_beta, true}};
+      const Peak<T> found = partner_of(betas(), mover, beta_slopes);
+      if (found.value > best.gain) best = {found.value, {found.at + q.first_beta, true}};
     }
     return best;
   }
@@ -240,7 +248,7 @@ class PairSolver {
       const Extreme& up = up_alpha.value >= up_beta.value ? up_alpha : up_beta;
       violation = up.value - std::min(low_alpha.value, low_beta.value);
       if (!(violation > eps)) return false;
-      const Best best = partner(up.at, 1.0, true, true);
+      const Best best = partner(up.at, 1.0, violation, true, true);
       return best.gain > 0.0 && move(up.at, best.with);
     }
     // With nothing left to scale the scale has no direction: the optimum is zero.
@@ -258,7 +266,7 @@ class PairSolver {
     if (violation == shrink) return rescale(low.at, -shrink);
     const bool of_alpha = violation == pair;
     const Variable v = of_alpha ? up.at : up_beta.at;
-    const Best best = partner(v, 1.0, mixed || of_alpha, mixed || !of_alpha);
+    const Best best = partner(v, 1.0, violation, mixed || of_alpha, mixed || !of_alpha);
     return best.gain > 0.0 && move(v, best.with);
   }
 
@@ -284,16 +292,22 @@ class PairSolver {
   // Steps among beta until no pair of them violates optimality by more than eps; false when
   // there was none to take, or not enough of them.
   bool settle(double eps, std::int64_t most, std::int64_t patience) {
+    const std::int64_t taken = settling_steps(eps, std::min(most, patience), patience);
+    look();
+    return taken > 0 && taken < patience;
+  }
+
+  std::int64_t settling_steps(double eps, std::int64_t most, std::int64_t patience) {
     const std::size_t first = q.first_beta;
     RowsFrom<T> rows(q.gram, first);
     PairProblem<T> alone{rows, n_beta, 0, 0, nullptr, nullptr, nullptr, q.beta, q.omega,
                          q.f + first, nullptr, Cap::open, q.lin, q.price};
     const Behind behind(q, n_beta);
     PairSolver<T> solver(alone);
-    solver.run(eps, eps, std::min(most, patience), patience);
+    solver.run(eps, eps, most, patience);
     steps += solver.steps;
     if (solver.steps == patience) unsettled = solver.violation;
-    return solver.steps > 0 && solver.steps < patience;
+    return solver.steps;
   }
 
   // c of `up` rises and c of `low` falls by the best feasible amount.
@@ -306,14 +320,21 @@ class PairSolver {
     double d = (slope(up) - slope(low)) / curvature;
     d = std::min({d, room_up(up), room_down(low)});
     if (!(d > 0.0)) return false;
-    if (capped()) bf += d * (q.f_beta[up.row] - q.f_beta[low.row]);
+    if (!capped()) {
+      shift(up, d);
+      shift(low, -d);
+      look({row_up, row_low, d});
+      return true;
+    }
+    bf += d * (q.f_beta[up.row] - q.f_beta[low.row]);
     add_difference(row_up, row_low, d, q.n, q.f);
     shift(up, d);
     shift(low, -d);
+    look();
     return true;
   }
 
-  // Change one variable so that its row's c grows by d; f is already up to date.
+  // Change one variable so that its row's c grows by d; in the capped modes f is up to date.
   void shift(Variable v, double d) {
     if (!v.is_beta) {
       q.alpha[v.row] = snap(q.alpha[v.row], d, q.upper[v.row]);
@@ -372,6 +393,7 @@ class PairSolver {
     for (std::size_t r = 0; r < q.n; ++r) q.f_beta[r] *= factor;
     for (std::size_t j = 0; j < n_beta; ++j) q.beta[j] *= factor;
     shift(v, d);
+    look();
     return true;
   }
 };

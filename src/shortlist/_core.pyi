@@ -121,6 +121,9 @@ def pair_steps(
     Returns their number.
     """
 
+def memory(size: int) -> np.ndarray:
+    """Return so many bytes, whatever is in them; not of huge pages unless the system says so."""
+
 def add_rows(
     rows: np.ndarray,
     slots: np.ndarray,

@@ -57,6 +57,19 @@ void bind_csr(nb::module_& m) {
       "start"_in, "column"_in, "value"_in, "v"_a, "out"_out);
 }
 
+// Memory that nobody has asked to be made of huge pages: numpy asks it for its own, and on a
+// virtual machine that gives free memory back to its host those are the dearest.
+void bind_memory(nb::module_& m) {
+  m.def(
+      "memory",
+      [](std::size_t size) {
+        auto* bytes = new std::uint8_t[size];
+        nb::capsule owner(bytes, [](void* p) noexcept { delete[] static_cast<std::uint8_t*>(p); });
+        return nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<1>>(bytes, {size}, owner);
+      },
+      "size"_a);
+}
+
 void bind_dense(nb::module_& m) {
   m.def(
       "dense_scores",
@@ -213,6 +226,7 @@ void bind_rows(nb::module_& m) {
   bind_csr<double, std::int64_t>(m);
   bind_csr<float, std::int32_t>(m);
   bind_csr<float, std::int64_t>(m);
+  bind_memory(m);
   bind_dense(m);
   bind_ranges<float>(m);
   bind_ranges<double>(m);

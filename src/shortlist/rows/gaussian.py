@@ -15,6 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from .. import _core
+from .memory import room
 from .rounding import canonical
 from .threads import every
 
@@ -105,11 +106,11 @@ class GaussianEntries:
         if self._X is not self._Y or size > most:
             return 0
         self._kept = None
-        kept = np.empty((len(order), self._X.shape[1]), dtype=self.dtype)
+        kept = room((len(order), self._X.shape[1]), self.dtype)
 
         def copy(start: int) -> None:
-            part = order[start : start + _COLUMNS]
-            kept[start : start + len(part)] = self._dense(self._X, part)
+            part = slice(start, start + _COLUMNS)
+            self._dense(self._X, order[part], kept[part])
 
         every(copy, range(0, len(order), _COLUMNS))
         self._place = np.zeros(self._X.shape[0], dtype=np.int64)
@@ -179,11 +180,14 @@ class GaussianEntries:
             return self._kept[first : first + len(place)]
         return self._kept[place]
 
-    def _dense(self, X: Any, rows: np.ndarray) -> np.ndarray:
+    def _dense(self, X: Any, rows: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        """Return rows around the centre, in `out` if given."""
+        if out is None:
+            out = np.empty((len(rows), X.shape[1]), dtype=self.dtype)
         if sparse.issparse(X) or not X.flags.c_contiguous:
             some = X[rows]
             some = some.toarray() if sparse.issparse(some) else some
-            return (some - self._centre).astype(self.dtype, copy=False)
-        out = np.empty((len(rows), X.shape[1]), dtype=self.dtype)
-        _core.centred_rows(X, np.ascontiguousarray(rows, dtype=np.int64), self._centre, out)
+            np.subtract(some, self._centre, out=out, casting="same_kind")
+        else:
+            _core.centred_rows(X, np.ascontiguousarray(rows, dtype=np.int64), self._centre, out)
         return out

@@ -65,6 +65,7 @@ def calls():
             {"rows": x, "lowest": np.zeros(D), "highest": np.zeros(D)},
             ("lowest", "highest"),
         ),
+        Call("memory", {"size": 8}),
         Call(
             "add_rows",
             {"rows": gram, "slots": i64[:3], "coefficients": f[:3], "out": np.zeros(N)},

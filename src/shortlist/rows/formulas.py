@@ -14,6 +14,7 @@ from sklearn.metrics import pairwise
 from .gaussian import GaussianEntries, longest_sum
 from .operators import as_rows
 from .rounding import UNIT, UNIT32, canonical
+from .threads import every
 from .weighted import CountedRows
 
 # Numbers that are widened or moved at a time: as many as a processor's cache holds.
@@ -240,9 +241,12 @@ class NamedKernel:
         """Squared length of every row, from the centre."""
         out = np.empty(X.shape[0])
         step = max(1, _VALUES // max(1, X.nnz // len(out) if sparse.issparse(X) else X.shape[1]))
-        for start in range(0, X.shape[0], step):
+
+        def some(start: int) -> None:
             part = slice(start, start + step)
             out[part] = as_rows(self.centred(X[part].astype(np.float64))).squared_norms()
+
+        every(some, range(0, X.shape[0], step))
         return out
 
     def bounds(self, X: Any, unit: float) -> Bounds:

@@ -115,10 +115,10 @@ MUTANTS = [
         "tests/top/test_pair_steps.py",
     ),
     Mutant(
-        "pair steps: even variables",
+        "pair steps: bounded variables",
         "_core/smo.hpp",
-        "even_beta = round && !capped() &&",
-        "even_beta = round &&",
+        "beta_ridge, brim(), 0.0, true, capped()};",
+        "beta_ridge, brim(), 0.0, true, false};",
         "tests/top/test_pair_steps.py",
     ),
     Mutant(

@@ -132,9 +132,14 @@ def certified(certificate: Certificate | None, model: str) -> tuple[str, str]:
             "The forecast does not need one: it comes from cross-validation.",
         )
     gap = certificate.relative_gap
+    # Of a combination the certificate is that of the problem its weights are taken from.
+    rivals = (
+        "in the problem that half of the weights come from, no others reach an"
+        if model == COMBINATION
+        else f"no {model} with these settings reaches a training"
+    )
     bound = (
-        f"no {model} with these settings reaches a training objective more than "
-        f"{at_most(gap)} lower"
+        f"{rivals} objective more than {at_most(gap)} lower"
         if math.isfinite(gap)
         else "nothing, because no bound was found in time"
     )

@@ -147,14 +147,12 @@ def reached(truth: np.ndarray, scores: np.ndarray) -> np.ndarray:
 
 def combined(split: Split, used: np.ndarray, head: str) -> np.ndarray:
     """Scores on the list of a combination of some contestants."""
-    fitted = _fitted(split, used, head)
-    return fitted.log_odds(split.listed[:, used])
+    return _fitted(split, used, head).log_odds(split.listed[:, used])
 
 
 def _fitted(split: Split, used: np.ndarray, head: str) -> heads.Head:
     known = split.held_out[:, used], split.y, None
-    fitted = heads.fit_head(*known, head=head, budget=0.05, seed=0)
-    return combining._without_crumbs(fitted) if head == HEAD else fitted
+    return heads.fit_head(*known, head=head, budget=0.05, seed=0)
 
 
 def methods(split: Split) -> dict[str, np.ndarray]:

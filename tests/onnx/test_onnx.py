@@ -348,7 +348,7 @@ def test_what_pick_returns_of_a_table():
 
 
 @pytest.mark.parametrize("pos_label", [None, 0])
-@pytest.mark.parametrize("head", ["greedy", "patmat"])
+@pytest.mark.parametrize("head", ["mixed", "patmat"])
 def test_stack(tumours, pos_label, head):
     X, y = tumours
     members = [

@@ -10,7 +10,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from shortlist import pick
 from shortlist.picking.race.combining import combine
-from shortlist.picking.race.history import check_history, make_folds
+from shortlist.picking.race.history import HEAD, check_history, make_folds
 from shortlist.picking.race.models import LONG, Model, Task, contestants
 from shortlist.picking.race.race import Race, run_race
 from shortlist.stacking.heads import fit_head
@@ -62,15 +62,15 @@ def test_the_forecast_of_a_fold_does_not_see_its_rows():
             HISTORY[rows_][:, [1, 0, 2, 3]],
             LABELS[rows_],
             weight[rows_],
-            head="greedy",
+            head=HEAD,
             budget=0.13,
             seed=7,
         )
-        kept = np.where(head.weights < 0.02, 0.0, head.weights)
         logits = HISTORY[test][:, [1, 0, 2, 3]] * head.slopes + head.intercepts
-        slow = head.slope * (logits @ (kept / kept.sum())) + head.intercept
+        slow = head.slope * (logits @ head.weights) + head.intercept
         mine = found.held_out.fold == fold
-        np.testing.assert_allclose(found.held_out.log_odds[mine], slow)
+        # The order of the rows differs, and with it the rounding.
+        np.testing.assert_allclose(found.held_out.log_odds[mine], slow, atol=1e-6)
         share = slow_share(LABELS[test], slow, weight[test], 0.13)
         at = np.searchsorted(race.rates, 0.13)
         assert found.share[fold, at] == pytest.approx(share)

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from shortlist.certificate import Certificate
-from shortlist.picking.forecast.comparison import Comparison, Entry
+from shortlist.picking.forecast.comparison import COMBINATION, Comparison, Entry
 from shortlist.report._figures import Scale, rounded_around, rounded_up
 from shortlist.report._words import (
     at_most,
@@ -107,6 +107,14 @@ def test_certificates_in_words(status):
     # 0.5 of 2 is the gap; a local optimum claims nothing.
     assert ("25 %" in proof) == (status != "local")
     assert ("within 0.1 %" in limits) == (status in ("max_iter", "time_limit", "stopped"))
+
+
+def test_a_combination_is_proven_as_far_as_its_problem_goes():
+    proof, _ = certified(Certificate(2.0, 1.5, "converged", 0.3), COMBINATION)
+    assert proof == (
+        "Proven: in the problem that half of the weights come from, no others reach an objective "
+        "more than 25 % lower."
+    )
 
 
 def test_no_certificate_and_no_bound():

@@ -18,6 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from contract import checks
 from picking.made import Column, rows
 from shortlist import PatMat, TopStack
+from shortlist.stacking.heads import HEADS
 
 X, Y = rows(300, 3)
 NEW, TRUTH = rows(400, 4)
@@ -35,7 +36,7 @@ def stack(**options):
 @checks(
     *(
         TopStack([("a", LogisticRegression()), ("b", PatMat(0.1))], 0.5, head=head, cv=3)
-        for head in ("greedy", "both")
+        for head in ("mixed", "both")
     )
 )
 def test_scikit_learn_checks(estimator, check, monkeypatch):
@@ -43,7 +44,7 @@ def test_scikit_learn_checks(estimator, check, monkeypatch):
     check(estimator)
 
 
-@pytest.mark.parametrize("head", ["greedy", "patmat", "both", "mean"])
+@pytest.mark.parametrize("head", HEADS)
 def test_it_ranks_and_keeps_the_budget(head):
     fitted = stack(head=head).fit(X, Y)
     scores = fitted.decision_function(NEW)
@@ -52,6 +53,8 @@ def test_it_ranks_and_keeps_the_budget(head):
     np.testing.assert_array_equal(fitted.predict(NEW), scores >= 0)
     np.testing.assert_allclose(fitted.log_odds(NEW) - fitted.threshold_, scores)
     assert sum(fitted.weights_.values()) == pytest.approx(1.0)
+    assert all(share == 0.0 or share >= 0.02 for share in fitted.weights_.values())
+    assert len(fitted.estimators_) == np.count_nonzero(list(fitted.weights_.values()))
     assert list(fitted.weights_) == ["forest", "logistic", "patmat"]
     assert (fitted.certificate_ is None) == (head in ("greedy", "mean"))
 
@@ -93,7 +96,7 @@ def test_labels_and_the_other_class():
 
 
 def test_storage_seed_and_jobs_do_not_change_it():
-    fitted = stack(head="both").fit(X, Y)
+    fitted = stack().fit(X, Y)
     again = pickle.loads(pickle.dumps(fitted))
     np.testing.assert_array_equal(again.log_odds(NEW), fitted.log_odds(NEW))
     with parallel_config("threading"):  # in processes: picking/test_pick.py
@@ -179,7 +182,7 @@ def test_parameters_reach_the_members():
         ({"estimators": [("a", "b")]}, "is no estimator"),
         ({"budget": 0}, "budget must be"),
         ({"budget": 1.5}, "budget must be"),
-        ({"head": "best"}, "head must be one of 'greedy'"),
+        ({"head": "best"}, "head must be one of 'mixed'"),
         ({"cv": 1}, "cv must be"),
         ({"pos_label": 7}, "pos_label=7 is not a class"),
     ],

@@ -114,7 +114,8 @@ class Shortlist:
     held_out : tuple of (labels, log odds, weight)
         The same, each row once.
     certificate : Certificate or None
-        Of the combination's head, or of the only model, if it has one.
+        Of the convex problem that half of the combination's weights come from, or of the only
+        model, if it has one.
     settings : dict
         What was done, as plain values, so that it can be repeated; under ``"warnings"``,
         what went wrong in which fits.

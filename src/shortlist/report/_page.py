@@ -467,8 +467,13 @@ def _certificate(s: Shortlist) -> list[tuple[str, str]]:
     found = s.certificate
     if found is None:
         return []
+    of, rivals = (
+        ("of the weights", "No weights")
+        if s.winner == COMBINATION
+        else ("of this model", "No model")
+    )
     return [
-        ("Training objective of this model", plain(found.primal)),
-        ("No model can go below", plain(found.dual) if found.status != "local" else DASH),
+        (f"Training objective {of}", plain(found.primal)),
+        (f"{rivals} can go below", plain(found.dual) if found.status != "local" else DASH),
         ("How training ended", found.status),
     ]

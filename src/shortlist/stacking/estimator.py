@@ -44,10 +44,10 @@ class TopStack(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     .. math:: c(x) = a \sum_j w_j \ell_j(x) + b
 
-    so that the score of a row does not depend on the rows scored with it. The weights come
-    from a greedy selection with replacement that maximises average precision, from the
-    convex :class:`PatMat` on log odds shrunk towards their mean, or from both. Then the
-    members with a weight are fitted to all rows.
+    so that the score of a row does not depend on the rows scored with it. The weights are
+    the mean of two: a greedy selection with replacement that maximises average precision,
+    and the least logistic loss, shrunk towards equal weights. Then the members with a weight
+    are fitted to all rows.
 
     Parameters
     ----------
@@ -58,8 +58,10 @@ class TopStack(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     budget : float, default=0.05
         Part of the list that is acted on, in (0, 1]: ``predict`` says positive for as many
         of the held-out rows, and the Pat&Mat head looks at it.
-    head : {"greedy", "patmat", "both", "mean"}, default="greedy"
-        Where the weights come from; "mean" weighs all members the same.
+    head : {"mixed", "greedy", "logistic", "patmat", "both", "mean"}, default="mixed"
+        Where the weights come from: the two above, one of them alone, the convex problem of
+        :class:`PatMat` at the budget, that and the greedy selection; "mean" weighs all
+        members the same.
     cv : int, splitter or iterable of splits, default=5
         Folds of the held-out scores; an integer is a number of stratified, shuffled folds,
         lowered where a class has fewer rows. Training parts without both classes are left
@@ -80,12 +82,13 @@ class TopStack(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     estimators_ : list of (str, estimator)
         Members with a weight, fitted to all rows.
     weights_ : dict
-        Weight of every member by its name. Those of the greedy head are not negative;
-        all sum to one.
+        Weight of every member by its name. None is negative, and all sum to one; what is
+        below 0.02 is dropped.
     threshold_ : float
         Log odds at the budget.
     certificate_ : Certificate or None
-        Of the head, where it solves a convex problem ("patmat", "both").
+        Of the convex problem that the weights, or half of them, come from; None for
+        "greedy" and "mean".
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -127,7 +130,7 @@ class TopStack(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         estimators: list[tuple[str, Any]],
         budget: float = 0.05,
         *,
-        head: str = "greedy",
+        head: str = "mixed",
         cv: Any = 5,
         pos_label: Any = None,
         n_jobs: int | None = None,

@@ -10,14 +10,26 @@ Three steps, none of which looks at the batch it scores, so that a row's score i
 Heads. ``"greedy"``: selection with replacement. Start from nothing; twenty times add the
 member that raises the average precision of the sum most, and go back to the best round; a
 member's weight is how often it was added. Done on twenty random parts of the rows, and
-averaged: what was taken by luck in one part is outvoted. ``"patmat"``: the convex problem of
-:class:`shortlist.PatMat` on the log odds, in coordinates that shrink towards their mean,
+averaged: what was taken by luck in one part is outvoted. ``"logistic"``: the weights of the
+least logistic loss, shrunk towards equal ones,
+
+.. math:: \min_{w \ge 0,\, b} \sum_i \log\bigl(1 + e^{-y_i (w \cdot \ell_i + b)}\bigr)
+          + \lambda \|w - a \mathbf{1} / M\|^2
+
+with the slope a that calibrates the mean of the M members. ``"mixed"``: the mean of these two.
+The first looks at the order only, the second at the odds, and they err differently.
+``"patmat"``: the convex problem of :class:`shortlist.PatMat` on the log odds, in coordinates
+that shrink towards their mean,
 
 .. math:: z = (B \bar\ell,\ \ell_1 - \bar\ell,\ \dots,\ \ell_M - \bar\ell)
 
-where a large B makes the plain mean nearly free and every departure from it cost. Its
-certificate is that of the head. ``"mean"``: equal weights. ``"both"``: the mean of the first
-two.
+where a large B makes the plain mean nearly free and every departure from it cost. ``"both"``:
+the mean of the greedy and the Pat&Mat weights. ``"mean"``: equal weights. The logistic and the
+Pat&Mat problem are convex; a certificate says how close to its optimum a head is.
+
+No weight is negative. Members that are alike would get large ones of opposite signs from
+a convex problem, by luck; those that Pat&Mat has below zero leave, and it is solved again for
+the others. Crumbs are dropped, because every member of weight is fitted once more.
 
 References
 ----------
@@ -36,10 +48,11 @@ from scipy.special import expit
 from sklearn.base import is_classifier
 
 from .._scores import margins_of, positive_scores
-from ..certificate import Certificate
+from ..certificate import Certificate, Status
+from ..rows.rounding import gamma
 from ..top.estimators import PatMat
 
-HEADS = ("greedy", "patmat", "both", "mean")
+HEADS = ("mixed", "greedy", "logistic", "patmat", "both", "mean")
 
 ROUNDS = 20
 BAGS = 20
@@ -53,8 +66,17 @@ _LEAST_SLOPE = 1e-3
 # How much cheaper the plain mean is than a departure from it, and the price of the loss.
 _MEAN = 10.0
 _HEAD_C = 0.1
-# Pat&Mat looks at least at this part of the list: shorter ones are noise.
-_HEAD_TAU = 0.1
+# Part of the list that Pat&Mat looks at: shorter ones are noise, longer ones are no top.
+_HEAD_TAU = (0.1, 0.5)
+# Price of a departure from equal weights in the logistic head; of one from the intercept,
+# next to nothing: that it costs at all makes every dual point feasible.
+_PRICE = 3.0
+_FREE = 1e-6
+# Relative gap that the logistic head must prove, and its Newton steps at most.
+_GAP = 1e-6
+_STEPS = 100
+# Members that weigh less are not worth their fit to all rows.
+_LEAST = 0.02
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,11 +88,11 @@ class Head:
     slopes, intercepts : ndarray of shape (n_members,)
         Calibration of each member.
     weights : ndarray of shape (n_members,)
-        Weight of each member's log odds.
+        Weight of each member's log odds: not negative, with the sum one.
     slope, intercept : float
         Calibration of the sum.
     certificate : Certificate or None
-        Of the Pat&Mat head.
+        Of the convex problem of the head, if it has one.
     """
 
     slopes: np.ndarray
@@ -110,17 +132,30 @@ def fit_head(
     for j, column in enumerate(scores.T):
         slopes[j], intercepts[j] = calibrate(column, positive, weight)
     calibrated = scores * slopes + intercepts
-    certificate = None
+    parts, certificate = [], None
     if head == "mean":
-        weights = np.full(scores.shape[1], 1.0 / scores.shape[1])
-    elif head == "greedy":
-        weights = greedy_weights(calibrated, positive, weight, seed)
-    else:
-        weights, certificate = patmat_weights(calibrated, positive, weight, budget)
-        if head == "both":
-            weights = 0.5 * weights + 0.5 * greedy_weights(calibrated, positive, weight, seed)
+        parts.append(np.full(scores.shape[1], 1.0 / scores.shape[1]))
+    if head in ("greedy", "mixed", "both"):
+        parts.append(greedy_weights(calibrated, positive, weight, seed))
+    if head in ("logistic", "mixed"):
+        found, certificate = logistic_weights(calibrated, positive, weight)
+        parts.append(found)
+    if head in ("patmat", "both"):
+        found, certificate = patmat_weights(calibrated, positive, weight, budget)
+        parts.append(found)
+    weights = settled(np.mean(parts, axis=0))
     slope, intercept = calibrate(calibrated @ weights, positive, weight)
     return Head(slopes, intercepts, weights, slope, intercept, certificate)
+
+
+def settled(weights: np.ndarray) -> np.ndarray:
+    """Drop weights of next to nothing; the others sum to one.
+
+    Of many members all may weigh little: what counts is then half of an equal share.
+    """
+    least = min(_LEAST, 0.5 / len(weights))
+    kept = np.where(weights < least, 0.0, weights)
+    return np.asarray(kept / kept.sum())
 
 
 def calibrate(
@@ -248,14 +283,130 @@ def greedy_weights(
     return np.asarray(np.mean(found, axis=0))
 
 
+def logistic_weights(
+    scores: np.ndarray, positive: np.ndarray, weight: np.ndarray | None
+) -> tuple[np.ndarray, Certificate]:
+    """Weights of the logistic head, none negative, with the sum one; and its certificate."""
+    n = scores.shape[1]
+    slope, intercept = calibrate(scores.mean(axis=1), positive, weight)
+    problem = _Logistic(
+        np.column_stack([scores, np.ones(len(scores))]),
+        positive.astype(np.float64),
+        np.ones(len(scores)) if weight is None else weight,
+        np.append(np.full(n, slope / n), intercept),
+        np.append(np.full(n, _PRICE), _FREE),
+    )
+    point, certificate = problem.solve()
+    size = point[:-1].sum()
+    if not size > 1e-12:
+        return np.full(n, 1.0 / n), certificate
+    return point[:-1] / size, certificate
+
+
+@dataclass(frozen=True, eq=False)
+class _Logistic:
+    r"""Logistic loss of non-negative weights and a free intercept, drawn to a centre.
+
+    .. math:: F(v) = \sum_i m_i \bigl(\log(1 + e^{x_i v}) - t_i x_i v\bigr)
+              + \sum_j c_j (v_j - p_j)^2
+
+    with :math:`v_j \ge 0` for all but the last, the intercept.
+    """
+
+    rows: np.ndarray
+    target: np.ndarray
+    mass: np.ndarray
+    centre: np.ndarray
+    price: np.ndarray
+
+    def value(self, point: np.ndarray) -> float:
+        """Return the objective."""
+        odds = self.rows @ point
+        loss = np.logaddexp(0.0, odds) - self.target * odds
+        return float(self.mass @ loss + self.price @ (point - self.centre) ** 2)
+
+    def bound(self, point: np.ndarray) -> tuple[float, float]:
+        """Return a lower bound of the optimum, and how much it was lowered for rounding.
+
+        The slopes of the losses are a dual point. Their conjugates are the entropies of the
+        shares, and the penalty is least where the pull of the slopes has moved the centre.
+        """
+        odds = self.rows @ point
+        share = expit(odds)
+        slopes = self.mass * (share - self.target)
+        entropy = share * np.logaddexp(0.0, -odds) + (1.0 - share) * np.logaddexp(0.0, odds)
+        pull = slopes @ self.rows
+        best = self.centre - 0.5 * pull / self.price
+        best[:-1] = np.maximum(best[:-1], 0.0)
+        dual = self.mass @ entropy + pull @ best + self.price @ (best - self.centre) ** 2
+        # Every term and product is off by a few roundings of its size.
+        reach = 1.0 + np.abs(self.rows) @ (np.abs(point) + np.abs(best))
+        size = self.mass @ reach + self.price @ (np.abs(best) + np.abs(self.centre)) ** 2
+        rounding = 4.0 * gamma(len(odds) + len(point)) * float(size)
+        return float(dual) - rounding, rounding
+
+    def solve(self) -> tuple[np.ndarray, Certificate]:
+        """Minimise by Newton steps in the coordinates that are not held at zero."""
+        point = self.centre.copy()
+        value = self.value(point)
+        passes = 0
+        while passes < _STEPS:
+            passes += 1
+            share = expit(self.rows @ point)
+            slope = (self.mass * (share - self.target)) @ self.rows
+            slope += 2.0 * self.price * (point - self.centre)
+            free = (point > 0.0) | (slope < 0.0)
+            free[-1] = True
+            some = self.rows[:, free]
+            bend = (some * (self.mass * share * (1.0 - share))[:, None]).T @ some
+            bend[np.diag_indices(len(bend))] += 2.0 * self.price[free]
+            step = np.zeros(len(point))
+            step[free] = np.linalg.solve(bend, slope[free])
+            part, moved, reached = 1.0, point, value
+            while part > 1e-9:
+                moved = point - part * step
+                moved[:-1] = np.maximum(moved[:-1], 0.0)
+                reached = self.value(moved)
+                if reached <= value + 1e-4 * float(slope @ (moved - point)):
+                    break
+                part *= 0.5
+            if not reached < value:
+                break
+            fall, point, value = value - reached, moved, reached
+            if fall <= 1e-13 * value:
+                break
+        dual, rounding = self.bound(point)
+        status: Status = "converged" if value - dual <= _GAP * value else "max_iter"
+        return point, Certificate(value, dual, status, _GAP, passes, rounding)
+
+
 def patmat_weights(
     scores: np.ndarray, positive: np.ndarray, weight: np.ndarray | None, budget: float
 ) -> tuple[np.ndarray, Certificate]:
-    """Weights of the Pat&Mat head, summing to one, and its certificate."""
+    """Weights of the Pat&Mat head, none negative, with the sum one; and its certificate.
+
+    Members of negative weight leave, and the problem is solved again for the others: the
+    certificate is that of the last one, to which the weights belong.
+    """
+    left = np.arange(scores.shape[1])
+    while True:
+        found, certificate = _patmat(scores[:, left], positive, weight, budget)
+        if (found >= 0.0).all():
+            break
+        left = left[found > 0.0]
+    weights = np.zeros(scores.shape[1])
+    weights[left] = found
+    return weights, certificate
+
+
+def _patmat(
+    scores: np.ndarray, positive: np.ndarray, weight: np.ndarray | None, budget: float
+) -> tuple[np.ndarray, Certificate]:
+    """Solve the problem of the Pat&Mat head; weights of any sign, with the sum one."""
     mean = scores.mean(axis=1)
     Z = np.column_stack([_MEAN * mean, scores - mean[:, None]])
     # The price is per row: as much for the departures on a long history as on a short one.
-    model = PatMat(max(_HEAD_TAU, budget), C=_HEAD_C)
+    model = PatMat(float(np.clip(budget, *_HEAD_TAU)), C=_HEAD_C)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.fit(Z, positive.astype(int), sample_weight=weight)
@@ -263,7 +414,5 @@ def patmat_weights(
     weights = raw[1:] + (_MEAN * raw[0] - raw[1:].sum()) / scores.shape[1]
     size = weights.sum()
     if not size > 1e-12:
-        weights = np.full(scores.shape[1], 1.0 / scores.shape[1])
-    else:
-        weights = weights / size
-    return weights, model.certificate_
+        return np.full(scores.shape[1], 1.0 / scores.shape[1]), model.certificate_
+    return weights / size, model.certificate_

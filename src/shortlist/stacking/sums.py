@@ -12,7 +12,7 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._scores import take_rows
-from .heads import Head, member_scores
+from .heads import Head, member_scores, settled
 
 
 class SumStack(RegressorMixin, MetaEstimatorMixin, BaseEstimator):
@@ -151,7 +151,7 @@ def fit_sum_head(scores: np.ndarray, outcome: np.ndarray, weight: np.ndarray | N
     root = np.ones(len(outcome)) if weight is None else np.sqrt(weight)
     centre = float(np.average(outcome, weights=weight))
     found = nnls((calibrated - centre) * root[:, None], (outcome - centre) * root)[0]
-    weights = found / found.sum() if found.sum() > 0.0 else np.full(n, 1.0 / n)
+    weights = settled(found / found.sum() if found.sum() > 0.0 else np.full(n, 1.0 / n))
     slope, intercept = line(calibrated @ weights, outcome, weight)
     return Head(slopes, intercepts, weights, slope, intercept)
 

@@ -21,9 +21,6 @@ from ..forecast.comparison import COMBINATION
 from ..forecast.outlook import Evidence, Outlook
 from .race import Race
 
-# Members that weigh less are not worth their fit to the whole history.
-_LEAST = 0.02
-
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
@@ -133,14 +130,7 @@ def _head(
     if race.value is not None and 0 < positive.sum() < len(positive):
         weight = None if history.weight is None else history.weight[rows]
         return _best_alone(race, members, folds, known, positive, weight)
-    return _without_crumbs(history.head(rows, known, race.rate, seed))
-
-
-def _without_crumbs(head: Head) -> Head:
-    """Leave out members of next to no weight."""
-    weights = np.where(np.abs(head.weights) < _LEAST, 0.0, head.weights)
-    weights = weights / weights.sum()
-    return Head(head.slopes, head.intercepts, weights, head.slope, head.intercept, head.certificate)
+    return history.head(rows, known, race.rate, seed)
 
 
 def _best_alone(

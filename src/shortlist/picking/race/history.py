@@ -20,7 +20,7 @@ from ...metrics._sample import Sample
 from ...stacking.heads import Head, fit_head
 
 # What weighs the members: by the benchmark of pick, the best of those that TopStack offers.
-HEAD = "greedy"
+HEAD = "mixed"
 # Rows of either class that are held out, at least, where not all folds are visited, and parts
 # that these are tested in.
 _ENOUGH = 100

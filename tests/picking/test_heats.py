@@ -196,8 +196,13 @@ SAID = {
 }
 
 
+USUAL = ("plain", "groups", "time", "precision")
+
+
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("said", SAID)
+@pytest.mark.parametrize(
+    "said", [each if each in USUAL else pytest.param(each, marks=SLOW) for each in SAID]
+)
 def test_the_same_rule_with_everything_that_may_be_said(long, said):
     found = pick(HISTORY, LABELS, NEW, **QUICK | SAID[said])
     models = found.settings["models"]

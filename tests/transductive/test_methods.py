@@ -179,8 +179,8 @@ def test_ctrl_c_and_callbacks_end_the_branch_and_bound(exit_by):
 
     def press(check):
         # Called at every better solution, in the midst of SCIP's work.
-        if not pressed:
-            pressed.append(check)
+        pressed.append(check)
+        if len(pressed) == 1:
             if exit_by == "ctrl-c":
                 os.kill(os.getpid(), signal.SIGINT)
             elif exit_by == "raise":
@@ -198,7 +198,8 @@ def test_ctrl_c_and_callbacks_end_the_branch_and_bound(exit_by):
         error = KeyboardInterrupt if exit_by == "ctrl-c" else ZeroDivisionError
         with pytest.raises(error):
             branch_and_bound(problem, watch, start, warm=True)
-    assert watch.seconds < 30.0
+    # Nothing better was looked for after that: at most the end itself is told.
+    assert len(pressed) <= 2
 
 
 def test_score_bounds_hold_for_every_model_at_least_as_good():

@@ -38,8 +38,8 @@ LESS = [
     ("shortlist.picking.race.models._FINAL_TREES", FEW, {"test_race"}),
     ("shortlist.picking.race.models._HURRIED_TREES", 10, {"test_race"}),
     # There is one thread here; every limit looks through all libraries that are loaded.
-    ("shortlist.picking.race.race.threadpool_limits", contextlib.nullcontext, {"test_race"}),
-    ("shortlist.picking.drift.drift.threadpool_limits", contextlib.nullcontext, {"test_drift"}),
+    ("shortlist.picking.race.race.threadpool_limits", contextlib.nullcontext, {"test_notebook"}),
+    ("shortlist.picking.drift.drift.threadpool_limits", contextlib.nullcontext, {"test_notebook"}),
 ]
 
 

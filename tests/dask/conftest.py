@@ -4,16 +4,15 @@ import dask
 import numpy as np
 import pytest
 from distributed import Client, LocalCluster
-from distributed.utils import get_mp_context
 
-# A busy machine may take its time to connect; the profiler of idle workers takes ours. Workers
-# are forked from a server that has imported what they need, once.
+from forking import forked
+
+# A busy machine may take its time to connect; the profiler of idle workers takes ours.
 CALM = {
     "distributed.comm.timeouts.connect": "120s",
     "distributed.worker.profile.enabled": False,
     "distributed.worker.multiprocessing-method": "forkserver",
 }
-NEEDED = ["distributed.nanny", "pandas", "shortlist.dask", "sklearn.frozen"]
 
 
 @pytest.fixture(scope="module")
@@ -23,8 +22,7 @@ def client():
     It ends with its module: where a client exists, dask shuffles through it even if asked
     to compute in this thread.
     """
-    with dask.config.set(CALM):
-        get_mp_context().set_forkserver_preload(NEEDED)
+    forked()
     with (
         dask.config.set(CALM),
         LocalCluster(

@@ -81,7 +81,6 @@ def main(arguments: list[str]) -> int:
             "TSAN_OPTIONS": "halt_on_error=1:report_signal_unsafe=0",
             "PYTHONMALLOC": "malloc",
             "OMP_NUM_THREADS": "1",
-            "SHORTLIST_SANITIZED": "1",
         }
         command = [sys.executable, "-c", LAUNCH, str(site), "-q", "-p", "no:cacheprovider"]
         command += arguments or TESTS

@@ -164,7 +164,14 @@ def test_leaks():
 
 
 @pytest.mark.parametrize(
-    ("family", "n_rows"), [*((family, 120) for family in FAMILIES), ("PatMat rbf", 20_000)]
+    ("family", "n_rows"),
+    [
+        *((family, 120) for family in FAMILIES),
+        ("PatMat rbf", 20_000),
+        # With all their trees.
+        pytest.param("random forest", 120, marks=pytest.mark.slow),
+        pytest.param("extra trees", 120, marks=pytest.mark.slow),
+    ],
 )
 @pytest.mark.filterwarnings("ignore:n_components > n_samples")
 def test_every_model_can_be_saved_and_ranks_alike(family, n_rows, table, tmp_path):

@@ -15,8 +15,6 @@ import pytest
 
 from shortlist import picking
 
-from .conftest import COMMAND
-
 PICK = ("pick", "candidates.csv", "--history", "history.csv", "--label", "outcome")
 BAD = ("--positive", "bad", "--id", "loan", "--effort", "quick")
 
@@ -25,26 +23,21 @@ def read(path):
     return pd.read_csv(path, dtype=str, keep_default_na=False)
 
 
-# The command with one contestant; with all of them it is the installed one, as for evaluate.
-SHORT = """
-import functools
-import shortlist.picking
-from shortlist.cli import main
-
-shortlist.picking.pick = functools.partial(shortlist.picking.pick, models=["PatMat"])
-main()
-"""
-
-
 @pytest.mark.parametrize("race", ["one", pytest.param("all", marks=pytest.mark.slow)])
-def test_pick_then_score_then_evaluate(files, run, invoke, loans, race):
+def test_pick_then_score_then_evaluate(files, run, invoke, loans, race, monkeypatch):
+    """With all contestants by the installed command; evaluate is always that."""
     outputs = ("-o", "list.csv", "--report", "report.html", "--save", "model.skops")
-    command = (COMMAND,) if race == "all" else (sys.executable, "-c", SHORT)
-    done = run(*PICK, *BAD, "-k", "20", *outputs, command=command)
-    assert done.returncode == 0, done.stderr.decode()
-    assert b"of 20" in done.stdout
-    assert b"Wrote report.html" in done.stdout
-    assert b"Traceback" not in done.stderr
+    if race == "one":
+        monkeypatch.setattr(picking, "pick", functools.partial(picking.pick, models=["PatMat"]))
+        done = invoke(*PICK, *BAD, "-k", "20", *outputs)
+        code, told, errors = done.exit_code, done.stdout, done.stderr
+    else:
+        done = run(*PICK, *BAD, "-k", "20", *outputs)
+        code, told, errors = done.returncode, done.stdout.decode(), done.stderr.decode()
+    assert code == 0, errors
+    assert "of 20" in told
+    assert "Wrote report.html" in told
+    assert "Traceback" not in errors
     found = read("list.csv")
     original = read("candidates.csv")
     why = ["reason_1", "reason_2", "reason_3"]

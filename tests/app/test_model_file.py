@@ -19,9 +19,9 @@ from shortlist._app._features import Features
 from shortlist._app._model_file import ModelFileError, SavedModel, load_model, save_model
 
 
-@pytest.fixture
-def saved(tmp_path):
-    """A model with trees, dates, categories and text."""
+@pytest.fixture(scope="module")
+def model_file(tmp_path_factory):
+    """A model with trees, dates, categories and text: its file, rows and scores."""
     rng = np.random.default_rng(0)
     n = 80
     rows = pd.DataFrame(
@@ -37,9 +37,18 @@ def saved(tmp_path):
     made = features.make(typed).to_numpy()
     model = HistGradientBoostingClassifier(max_iter=3, min_samples_leaf=5)
     pipeline = Pipeline([("model", model.fit(made, (rng.random(n) < 0.5).astype(int)))])
-    path = tmp_path / "m.skops"
+    path = tmp_path_factory.mktemp("saved") / "m.skops"
     save_model(SavedModel(pipeline, columns, features, "y", "1", [], "boosting", {}), path)
-    return path, rows, pipeline.decision_function(made)
+    return path.read_bytes(), rows, pipeline.decision_function(made)
+
+
+@pytest.fixture
+def saved(model_file, tmp_path):
+    """A copy to tamper with."""
+    content, rows, scores = model_file
+    path = tmp_path / "m.skops"
+    path.write_bytes(content)
+    return path, rows, scores
 
 
 def tamper(path, change):

@@ -177,33 +177,32 @@ def exact_kernel(name: str, X: np.ndarray, gamma: Any, degree: int, coef0: float
     """Return the kernel matrix of the rows by its formula, in extended precision."""
     X = exact_rows(X) if name in SHIFT_FREE else X.astype(np.longdouble)
     gamma, coef0 = np.longdouble(gamma), np.longdouble(coef0)
-    n = len(X)
-    K = np.empty((n, n), dtype=np.longdouble)
-    for i in range(n):
-        difference = np.abs(X - X[i])
-        inner = (X * X[i]).sum(axis=1)
-        if name == "linear":
-            K[i] = inner
-        elif name == "rbf":
-            K[i] = np.exp(-gamma * (difference**2).sum(axis=1))
-        elif name == "laplacian":
-            K[i] = np.exp(-gamma * difference.sum(axis=1))
-        elif name == "poly":
-            K[i] = (gamma * inner + coef0) ** degree
-        elif name == "sigmoid":
-            K[i] = np.tanh(gamma * inner + coef0)
-        elif name == "chi2":
-            sums = X + X[i]
-            terms = np.divide(difference**2, sums, out=np.zeros_like(sums), where=sums > 0)
-            K[i] = np.exp(-gamma * terms.sum(axis=1))
-        elif name == "tanimoto":
-            below = (X * X).sum(axis=1) + inner[i] - inner
-            K[i] = np.divide(inner, below, out=np.ones_like(inner), where=below > 0)
-        else:
-            high = np.maximum(X, X[i]).sum(axis=1)
-            low = np.minimum(X, X[i]).sum(axis=1)
-            K[i] = np.divide(low, high, out=np.ones_like(low), where=high > 0)
-    return K
+    inner = X @ X.T
+    if name == "linear":
+        return inner
+    if name == "poly":
+        return (gamma * inner + coef0) ** degree
+    if name == "sigmoid":
+        return np.tanh(gamma * inner + coef0)
+    if name == "tanimoto":
+        square = np.diagonal(inner)
+        return _ratio(inner, square[:, None] + square - inner)
+    # One column after the other: all entries of all pairs would be much memory.
+    columns = [(column[:, None], column) for column in X.T]
+    if name == "rbf":
+        return np.exp(-gamma * sum((one - other) ** 2 for one, other in columns))
+    if name == "laplacian":
+        return np.exp(-gamma * sum(np.abs(one - other) for one, other in columns))
+    if name == "chi2":
+        terms = (_ratio((one - other) ** 2, one + other, 0.0) for one, other in columns)
+        return np.exp(-gamma * sum(terms))
+    low = sum(np.minimum(one, other) for one, other in columns)
+    return _ratio(low, sum(np.maximum(one, other) for one, other in columns))
+
+
+def _ratio(above: np.ndarray, below: np.ndarray, empty: float = 1.0) -> np.ndarray:
+    """Return the quotients; of nothing by nothing, `empty`."""
+    return np.divide(above, below, out=np.full_like(above, empty), where=below > 0)
 
 
 def check_certificate(

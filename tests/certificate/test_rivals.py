@@ -37,7 +37,7 @@ def test_every_exit_is_proved(metric, way):
     data = make("plain")
     stops = {
         "max_iter": {"max_iter": 3},
-        "time_limit": {"time_limit": 1e-4},
+        "time_limit": {"time_limit": 1e-9},
         "callback": {"callback": lambda check: check.iteration >= 2},
     }
     model = fitted(data, metric=metric, tol=1e-12, **stops[way])

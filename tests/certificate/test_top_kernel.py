@@ -106,7 +106,9 @@ def test_float32_rows_with_a_mean(options, loss):
         check_certificate(model.certificate_, kernel_objective(model, data, K))
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize(
+    "seed", [*range(8), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(8, 20))]
+)
 def test_two_values(seed):
     """Zeros and hundred millions only: nothing is divided by what has become zero."""
     rng = np.random.default_rng(seed)

@@ -69,7 +69,7 @@ def test_every_exit_is_proved(solver, kernel, way):
     data = problem("plain", 4)
     stops = {
         "max_iter": {"max_iter": 3},
-        "time_limit": {"time_limit": 1e-4},
+        "time_limit": {"time_limit": 1e-9},
         "callback": {"callback": lambda check: check.iteration >= 2},
     }
     model = fitted(data, solver=solver, kernel=kernel, tol=1e-12, **stops[way])

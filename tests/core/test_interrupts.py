@@ -1,11 +1,10 @@
 """Ctrl-C and time limits end every long loop, and leave what they worked on consistent.
 
-Signals come from a timer that counts processor time, and lateness is measured in it: how
-busy the machine is does not matter.
+Signals come from a timer that counts processor time, and lateness is counted in pieces of work
+that took this processor as long: neither how busy the machine is nor how fast it is matters.
 """
 
 import contextlib
-import os
 import signal
 import threading
 import time
@@ -20,8 +19,23 @@ from .long_fits import LONG, classes, long_fit
 from .made import dual
 
 ENOUGH = 0.05  # seconds of processor time before the signal
-# Instrumented code takes its time.
-SOON = 10.0 if os.environ.get("SHORTLIST_SANITIZED") else 1.0
+BETWEEN = 0.05  # seconds between two looks of the core at the signals
+# Of 2^26 multiplications each. Loops and fits are late by few; pair steps without looks by
+# hundreds.
+PIECES = 25
+
+
+@pytest.fixture(scope="module")
+def soon():
+    """Seconds of processor time that are soon enough, for the core as it was compiled."""
+    X, out = np.ones((1 << 14, 64), dtype=np.float32), np.zeros(1 << 14)
+    taken = []
+    for _ in range(3):
+        begin = time.process_time()
+        for _ in range(64):
+            _core.dense_scores(X, np.ones(64), out)
+        taken.append(time.process_time() - begin)
+    return 2 * BETWEEN + PIECES * float(np.median(taken))
 
 
 @contextlib.contextmanager
@@ -36,13 +50,13 @@ def interrupt_after(seconds):
         signal.signal(signal.SIGPROF, before)
 
 
-def interrupted(call):
-    """Call again and again until the interrupt."""
+def interrupted(call, soon):
+    """Call again and again until the interrupt, which must come soon."""
     begin = time.process_time()
     with contextlib.suppress(KeyboardInterrupt), interrupt_after(ENOUGH):
-        while time.process_time() - begin < 20:
+        while True:
             call()
-        pytest.fail("no interrupt came")
+    assert time.process_time() - begin < ENOUGH + soon
 
 
 @contextlib.contextmanager
@@ -56,28 +70,28 @@ def deadline(seconds):
 
 @pytest.mark.skipif(not hasattr(signal, "ITIMER_PROF"), reason="no timer of processor time")
 @pytest.mark.parametrize("name", LONG)
-def test_interrupt(name):
+def test_interrupt(name, soon):
     model, X, y = long_fit(name)
     begin = time.process_time()
     with pytest.raises(KeyboardInterrupt), interrupt_after(ENOUGH):
         model.fit(X, y)
-    assert time.process_time() - begin < ENOUGH + SOON
+    assert time.process_time() - begin < ENOUGH + soon
     assert not hasattr(model, "certificate_")
 
 
 @pytest.mark.parametrize("name", LONG)
-def test_time_limit(name):
+def test_time_limit(name, soon):
     model, X, y = long_fit(name, time_limit=ENOUGH)
     begin = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.fit(X, y)
     # Processor time is at most the time on the wall, unless a library uses threads.
-    assert time.process_time() - begin < ENOUGH + 0.3 + SOON
+    assert time.process_time() - begin < ENOUGH + 2 * soon
     assert model.certificate_.status == "time_limit"
 
 
-def test_an_interrupted_loop_can_go_on():
+def test_an_interrupted_loop_can_go_on(soon):
     """Dual point and model still belong together."""
     X, y = classes(20_000, 30, 20)
     n, m = len(y), 20
@@ -92,7 +106,7 @@ def test_an_interrupted_loop_can_go_on():
     )
     W = np.zeros((30, m))
     order = np.arange(n)
-    interrupted(lambda: point.sweep_dense(X, W, 0.0, order, True, 0))
+    interrupted(lambda: point.sweep_dense(X, W, 0.0, order, True, 0), soon)
     start = np.zeros(n + 1, np.int64)
     point.count(start)
     label, value = np.zeros(start[-1], np.int32), np.zeros(start[-1])
@@ -124,12 +138,13 @@ def test_pair_steps_keep_the_deadline(seed):
     np.testing.assert_allclose(f, gram @ np.concatenate([alpha, -beta]), atol=1e-9)
 
 
-def test_an_interrupted_run_writes_its_state():
+def test_an_interrupted_run_writes_its_state(soon):
+    """In the middle of two million steps, which would take hundreds of pieces of work."""
     problem = pair_problem()
     gram, alpha, _, _, beta, _, f, _ = problem
     state = np.zeros(7)
     state[0] = beta @ beta
-    interrupted(lambda: _core.pair_steps(*problem, state, 1, 1.0, 1.0, 0.0, 10**7, 5))
+    interrupted(lambda: _core.pair_steps(*problem, state, 1, 1.0, 1.0, 0.0, 2 * 10**6, 5), soon)
     assert state[0] == pytest.approx(beta @ beta)
     np.testing.assert_allclose(f, gram @ np.concatenate([alpha, -beta]), atol=1e-8)
 
@@ -149,7 +164,7 @@ def test_a_sweep_keeps_the_deadline():
 
 
 def test_an_active_set_keeps_the_deadline():
-    X, y = classes(20_000, 60, 2)
+    X, y = classes(6_000, 60, 2)
     n = len(y)
     qp = _core.ActiveSet(X, np.arange(n), 2.0 * y - 1.0, np.ones(n), np.full(n, 100.0))
     with deadline(0.0):

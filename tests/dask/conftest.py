@@ -5,8 +5,14 @@ import numpy as np
 import pytest
 from distributed import Client, LocalCluster
 
+from forking import forked
+
 # A busy machine may take its time to connect; the profiler of idle workers takes ours.
-CALM = {"distributed.comm.timeouts.connect": "120s", "distributed.worker.profile.enabled": False}
+CALM = {
+    "distributed.comm.timeouts.connect": "120s",
+    "distributed.worker.profile.enabled": False,
+    "distributed.worker.multiprocessing-method": "forkserver",
+}
 
 
 @pytest.fixture(scope="module")
@@ -16,6 +22,7 @@ def client():
     It ends with its module: where a client exists, dask shuffles through it even if asked
     to compute in this thread.
     """
+    forked()
     with (
         dask.config.set(CALM),
         LocalCluster(

@@ -2,8 +2,6 @@
 
 import asyncio
 import os
-import subprocess
-import sys
 import threading
 import time
 from contextlib import contextmanager
@@ -12,41 +10,46 @@ import dask
 import dask.array as da
 import numpy as np
 import pytest
-from distributed import Client, LocalCluster
+from distributed import Client, LocalCluster, Scheduler, Worker
 
+from forking import forked
 from shortlist import dask as on_dask
 from shortlist.dask import _cluster, metrics
 
 GROUP = np.arange(2000) // 25
 
 
-def started(*command):
-    return subprocess.Popen(
-        [sys.executable, "-m", "dask", *command],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-    )
+def serve(kind, settings):
+    """Be a scheduler or a worker, quietly, until killed."""
+
+    async def run():
+        async with kind(dashboard=False, **settings) as server:
+            await server.finished()
+
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    asyncio.run(run())
+
+
+def started(kind, **settings):
+    process = forked().Process(target=serve, args=(kind, settings), daemon=True)
+    process.start()
+    return process
 
 
 @contextmanager
 def mortal_cluster(folder):
     """Yield a client, and a function that kills its scheduler."""
     file = str(folder / "scheduler.json")
-    scheduler = started(
-        "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
-        "--scheduler-file", file,
-    )  # fmt: skip
-    worker = started("worker", "--scheduler-file", file, "--nthreads", "1", "--no-nanny",
-                     "--no-dashboard")  # fmt: skip
+    scheduler = started(Scheduler, host="127.0.0.1", port=0, scheduler_file=file)
+    worker = started(Worker, scheduler_file=file, nthreads=1)
 
     def kill(*_):
         scheduler.kill()
-        scheduler.wait()
+        scheduler.join()
 
     try:
         while not os.path.exists(file):
-            assert scheduler.poll() is None
+            assert scheduler.is_alive()
             time.sleep(0.1)
         with Client(scheduler_file=file, timeout=300, set_as_default=False) as client:
             client.wait_for_workers(1)
@@ -56,7 +59,7 @@ def mortal_cluster(folder):
     finally:
         for process in (scheduler, worker):
             process.kill()
-            process.wait()
+            process.join()
 
 
 def error_of(client, call):

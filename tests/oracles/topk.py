@@ -28,7 +28,11 @@ def objective(W, X, y, rho, *, C, weight=None, pseudo=False):
 
 
 def optimum(X, y, rho, *, C, smoothing=0.0, pseudo=False, weight=None):
-    """Optimal value; ``sum_j rho_j a_(j)`` as sums of the largest."""
+    """Optimal value; ``sum_j rho_j a_(j)`` as sums of the largest.
+
+    The sum of the l largest is the minimum of ``l t + sum_j max(0, a_j - t)`` over t (Rockafellar
+    and Uryasev).
+    """
     n, d = X.shape
     m = int(y.max()) + 1
     weight = np.ones(n) if weight is None else np.asarray(weight, dtype=float)
@@ -40,17 +44,23 @@ def optimum(X, y, rho, *, C, smoothing=0.0, pseudo=False, weight=None):
         Z = cp.Variable((n, m))
         total += weight @ cp.sum(cp.square(scores - Z), axis=1) / (2.0 * smoothing)
         scores = Z
-    for i in range(n):
-        others = np.delete(np.arange(m), y[i])
-        a = 1.0 + scores[i, others] - scores[i, y[i]]
-        if not pseudo:
-            a = cp.hstack([a, 0.0])
-        terms = [
-            drops[l] * (cp.sum_largest(a, l + 1) if l + 1 < a.shape[0] else cp.sum(a))
-            for l in range(m)
-            if drops[l] > 0.0
-        ]
-        total += weight[i] * cp.pos(cp.sum(cp.hstack(terms)))
+    own = np.eye(m)[y]
+    margins = cp.multiply(
+        1.0 - own, 1.0 + scores - cp.sum(cp.multiply(own, scores), axis=1)[:, None]
+    )
+    # The pseudo loss leaves out the class itself, which otherwise has margin zero.
+    counted = 1.0 - own if pseudo else np.ones((n, m))
+    losses = 0.0
+    for l in range(1, m + 1):
+        if drops[l - 1] <= 0.0:
+            continue
+        if l < m - pseudo:
+            t = cp.Variable((n, 1))
+            above = cp.multiply(counted, cp.pos(margins - t @ np.ones((1, m))))
+            losses += drops[l - 1] * (l * t[:, 0] + cp.sum(above, axis=1))
+        else:
+            losses += drops[l - 1] * cp.sum(margins, axis=1)
+    total += weight @ cp.pos(losses)
     # Around 1, where the solvers of cvxpy are most exact.
     unit = C * weight.sum()
     value = 0.5 * cp.sum_squares(W) / unit + total / weight.sum()

@@ -92,7 +92,19 @@ def best(gain, names, cluster, fill):
     return max(kept, default=None)
 
 
-@pytest.mark.parametrize("names", COMBINATIONS, ids=" + ".join)
+def usual(names):
+    """Each term, every two, and as many as go together."""
+    return len(names) <= 2 or len(names) >= len(TERMS) - 2
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        names if usual(names) else pytest.param(names, marks=pytest.mark.slow)
+        for names in COMBINATIONS
+    ],
+    ids=" + ".join,
+)
 def test_every_combination_of_terms(names):
     said = told(names)
     number = said.pop("clusters", None)

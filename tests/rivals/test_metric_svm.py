@@ -1,5 +1,6 @@
 """MetricSVM against the optimum over all labellings, and against its kin in the library."""
 
+import functools
 import pickle
 
 import numpy as np
@@ -54,6 +55,12 @@ def few_rows(kind, seed=0):
     return X, y
 
 
+@functools.cache
+def planes_of(metric):
+    """All labellings of three positives and four negatives; the kinds of rows share them."""
+    return labellings(metric, 3, 4)
+
+
 @pytest.mark.parametrize("metric", METRICS, ids=lambda m: f"{type(m).__name__} {vars(m)}")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.filterwarnings("ignore::shortlist.CollapsedWarning")
@@ -61,7 +68,7 @@ def test_the_optimum_over_all_labellings(metric, kind):
     if kind == "far" and not metric.shift_invariant:
         pytest.skip("the origin matters to a regularised intercept")
     X, y = few_rows(kind)
-    planes = labellings(metric, 3, 4)
+    planes = planes_of(metric)
     centred = X - X.mean(axis=0) if metric.shift_invariant else np.column_stack([X, np.ones(7)])
     costs = (0.02, 1.0, 50.0)
     best_of = optima(planes, centred[y == 1], centred[y == 0], [3 * C for C in costs])

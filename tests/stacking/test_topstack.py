@@ -35,7 +35,7 @@ def stack(**options):
 
 @checks(
     *(
-        TopStack([("a", LogisticRegression()), ("b", PatMat(0.1))], 0.5, head=head, cv=3)
+        TopStack([("a", LogisticRegression()), ("b", PatMat(0.1))], 0.5, head=head, cv=2)
         for head in ("mixed", "both")
     )
 )

@@ -23,7 +23,15 @@ def optimum(name, kernel, tau, quantile, loss):
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
 @pytest.mark.parametrize("quantile", ["negatives", "all"])
-@pytest.mark.parametrize("tau", [0.01, 0.05, 0.1, 0.5])
+@pytest.mark.parametrize(
+    "tau",
+    [
+        0.01,
+        pytest.param(0.05, marks=pytest.mark.slow),
+        0.1,
+        pytest.param(0.5, marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.parametrize("name", DATA)
 def test_optimum(name, tau, quantile, loss):
     X, y = DATA[name]()

@@ -128,7 +128,7 @@ def test_a_step_solves_the_block_of_the_nearest_classes(seed, k, most, C):
     [{}, {"C": 10.0}, {"smoothing": 0.1}, {"loss": "pseudo"}, {"fit_intercept": True}],
 )
 def test_the_optimum_is_that_of_all_classes(options, kind, monkeypatch):
-    X, y = rows(0, 200, 30, 90, noise=2.0)
+    X, y = rows(0, 120, 30, 90, noise=2.0)
     X = kind(X)
     options = {"C": 0.05, "tol": 1e-5, **options}
     mine = TopKSVC(3, **options).fit(X, y).certificate_

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from drawing import draws
 from oracles.budgeted import best_subset, objective
+from shortlist import TransductiveTopK
 from shortlist.certificate import Monitor
 from shortlist.rows.operators import as_rows
 from shortlist.transductive.allowed_set import AllowedSet, thresholded
@@ -178,8 +179,8 @@ def test_ctrl_c_and_callbacks_end_the_branch_and_bound(exit_by):
 
     def press(check):
         # Called at every better solution, in the midst of SCIP's work.
-        if not pressed:
-            pressed.append(check)
+        pressed.append(check)
+        if len(pressed) == 1:
             if exit_by == "ctrl-c":
                 os.kill(os.getpid(), signal.SIGINT)
             elif exit_by == "raise":
@@ -197,7 +198,8 @@ def test_ctrl_c_and_callbacks_end_the_branch_and_bound(exit_by):
         error = KeyboardInterrupt if exit_by == "ctrl-c" else ZeroDivisionError
         with pytest.raises(error):
             branch_and_bound(problem, watch, start, warm=True)
-    assert watch.seconds < 30.0
+    # Nothing better was looked for after that: at most the end itself is told.
+    assert len(pressed) <= 2
 
 
 def test_score_bounds_hold_for_every_model_at_least_as_good():
@@ -247,11 +249,38 @@ def test_a_budget_that_does_not_bind_returns_the_plain_svm(method):
     assert found.primal == pytest.approx(AllowedSet(problem).relaxed_bound, rel=1e-9)
 
 
-def test_the_seed_decides_the_restarts():
+def test_the_seed_decides_the_restarts(monkeypatch):
+    """By the sets that they go to: most of them end in the same optimum."""
     X, y, candidates = random_data(8, 40, 30, 4)
-    problem = build(X, y, np.ones(40), candidates, np.ones(30), 5)
-    first = search(problem, monitor(), 3, 1)
-    again = search(problem, monitor(), 3, 1)
-    plain = search(problem, monitor(), 0, 1)
-    np.testing.assert_array_equal(first.w, again.w)
-    assert first.primal <= plain.primal
+    visited = []
+    become = AllowedSet.become
+
+    def watched(state, allowed):
+        visited.append(tuple(np.flatnonzero(allowed)))
+        become(state, allowed)
+
+    monkeypatch.setattr(AllowedSet, "become", watched)
+
+    def sets_of(seed, restarts=3):
+        visited.clear()
+        model = TransductiveTopK(5, restarts=restarts, random_state=seed)
+        return model.fit(X, y, candidates).coef_, list(visited)
+
+    coef, sets = sets_of(1)
+    again, same_sets = sets_of(1)
+    np.testing.assert_array_equal(coef, again)
+    assert sets == same_sets
+    assert len(sets) >= 3
+    assert sets != sets_of(2)[1]
+    assert sets_of(1, restarts=0)[1] == []
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_a_restart_finds_a_better_set(seed):
+    X, y, candidates = random_data(150, 30, 40, 10)
+    cost = np.random.default_rng(150).uniform(0.1, 10.0, 30)
+    problem = build(X, y, cost, candidates, np.ones(40), 5)
+    plain = search(problem, monitor(), 0, seed)
+    found = search(problem, monitor(), 3, seed)
+    assert found.primal < 0.9 * plain.primal
+    check_feasible(problem, found)

@@ -16,6 +16,8 @@ from .. import _core
 from .weighted import distinct
 
 _SLICE_BYTES = 1 << 20
+# Beyond, BLAS adds up weighted squares of rows as fast as the compiled loop.
+_FEW_COLUMNS = 100
 
 
 class Rows(Protocol):
@@ -32,8 +34,11 @@ class Rows(Protocol):
     def combine(self, v: np.ndarray) -> np.ndarray:
         """Return ``X.T @ v``."""
 
-    def gram(self, v: np.ndarray) -> np.ndarray:
-        """Return ``X.T @ diag(v) @ X`` for ``v >= 0``; the upper triangle is valid."""
+    def combines(self, v: np.ndarray) -> np.ndarray:
+        """Return ``X.T @ v.T`` for one to three rows of `v`, in one look at the rows."""
+
+    def add_gram(self, v: np.ndarray, out: np.ndarray) -> None:
+        """Add ``X.T @ diag(v) @ X`` for ``v >= 0``; the upper triangle is valid."""
 
     def inner(self) -> np.ndarray:
         """Return ``X @ X.T``."""
@@ -84,6 +89,8 @@ class DenseRows:
         self.cheap_inner = True
         self._wide = X.dtype == np.float64 and centre is None
         self._narrow = X.dtype == np.float32 and X.flags.c_contiguous and centre is None
+        plain = X.flags.c_contiguous and centre is None and X.dtype in (np.float32, np.float64)
+        self._few_columns = plain and self.n_features <= _FEW_COLUMNS
         self._step = max(1, _SLICE_BYTES // max(1, 8 * self.n_features))
 
     def _values(self, index: Any) -> np.ndarray:
@@ -117,13 +124,18 @@ class DenseRows:
             out += piece.T @ v[part]
         return out
 
-    def gram(self, v: np.ndarray) -> np.ndarray:
+    def combines(self, v: np.ndarray) -> np.ndarray:
+        if self._wide:
+            return self._X.T @ v.T
+        return np.column_stack([self.combine(one) for one in v])
+
+    def add_gram(self, v: np.ndarray, out: np.ndarray) -> None:
+        if self._few_columns:
+            return _core.dense_gram(self._X, v, out)
         root = np.sqrt(v)
-        out = np.zeros((self.n_features, self.n_features))
         for part, piece in self._slices():
             scaled = piece * root[part, None]
             out += scaled.T @ scaled
-        return out
 
     def inner(self) -> np.ndarray:
         X = self._values(slice(None)).astype(np.float64, copy=False)
@@ -187,10 +199,13 @@ class SparseRows:
         _core.csr_combine(*self._parts, v, out, self._checked)
         return out
 
-    def gram(self, v: np.ndarray) -> np.ndarray:
-        out = np.zeros((self.n_features, self.n_features))
-        _core.csr_gram(*self._parts, v, out)
+    def combines(self, v: np.ndarray) -> np.ndarray:
+        out = np.zeros((self.n_features, len(v)))
+        _core.csr_combines(*self._parts, v, out, self._checked)
         return out
+
+    def add_gram(self, v: np.ndarray, out: np.ndarray) -> None:
+        _core.csr_gram(*self._parts, v, out)
 
     def inner(self) -> np.ndarray:
         X = self._X.astype(np.float64)

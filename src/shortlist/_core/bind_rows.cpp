@@ -106,13 +106,15 @@ template <typename T>
 void bind_gram(nb::module_& m) {
   m.def(
       "dense_gram",
-      [](InMatrix<T> rows, In<double> v, OutMatrix<double> out) {
-        check_size("v", v, rows.shape(0));
-        check_shape("out", out, rows.shape(1), rows.shape(1));
+      [](InMatrix<T> rows, In<double> v, OutMatrix<double> out, bool by_column) {
+        const std::size_t n_rows = rows.shape(by_column), n_columns = rows.shape(!by_column);
+        check_size("v", v, n_rows);
+        check_shape("out", out, n_columns, n_columns);
+        const Places at = by_column ? Places{1, n_rows} : Places{n_columns, 1};
         nb::gil_scoped_release release;
-        dense_gram(rows.data(), rows.shape(0), rows.shape(1), v.data(), out.data());
+        dense_gram(rows.data(), at, n_rows, n_columns, v.data(), out.data());
       },
-      "rows"_in, "v"_a, "out"_out);
+      "rows"_in, "v"_a, "out"_out, "by_column"_a = false);
 }
 
 template <typename T>

@@ -266,14 +266,19 @@ inline std::size_t gram_width(std::size_t n_columns) {
   return (n_columns + kWide - 1) / kWide * kWide;
 }
 
+// Rows in memory: place (i, j) lies i * row + j * column from the first.
+struct Places {
+  std::size_t row, column;
+};
+
 template <typename T>
-SHORTLIST_INLINE void some_gram(const T* x, std::size_t n_rows, std::size_t n_columns,
+SHORTLIST_INLINE void some_gram(const T* x, Places at, std::size_t n_rows, std::size_t n_columns,
                                 const double* v, double* __restrict raw,
                                 double* __restrict weighted, double* __restrict out) {
   const std::size_t width = gram_width(n_columns);
   for (std::size_t i = 0; i < n_rows; ++i) {
     for (std::size_t j = 0; j < n_columns; ++j) {
-      const double value = static_cast<double>(x[i * n_columns + j]);
+      const double value = static_cast<double>(x[i * at.row + j * at.column]);
       raw[i * width + j] = value;
       weighted[i * width + j] = v[i] * value;
     }
@@ -305,28 +310,28 @@ SHORTLIST_INLINE void some_gram(const T* x, std::size_t n_rows, std::size_t n_co
   }
 }
 
-SHORTLIST_CLONES inline void packed_gram(const float* x, std::size_t n_rows, std::size_t n_columns,
-                                         const double* v, double* raw, double* weighted,
-                                         double* out) {
-  some_gram(x, n_rows, n_columns, v, raw, weighted, out);
-}
-
-SHORTLIST_CLONES inline void packed_gram(const double* x, std::size_t n_rows,
+SHORTLIST_CLONES inline void packed_gram(const float* x, Places at, std::size_t n_rows,
                                          std::size_t n_columns, const double* v, double* raw,
                                          double* weighted, double* out) {
-  some_gram(x, n_rows, n_columns, v, raw, weighted, out);
+  some_gram(x, at, n_rows, n_columns, v, raw, weighted, out);
+}
+
+SHORTLIST_CLONES inline void packed_gram(const double* x, Places at, std::size_t n_rows,
+                                         std::size_t n_columns, const double* v, double* raw,
+                                         double* weighted, double* out) {
+  some_gram(x, at, n_rows, n_columns, v, raw, weighted, out);
 }
 
 // Upper triangle of out += sum_i v_i x_i x_i^T for rows of few columns; what is below it holds
 // anything. BLAS would copy the rows to weigh them, and is made for larger matrices.
 template <typename T>
-void dense_gram(const T* x, std::size_t n_rows, std::size_t n_columns, const double* v,
+void dense_gram(const T* x, Places at, std::size_t n_rows, std::size_t n_columns, const double* v,
                 double* out) {
   std::vector<double> raw(kPacked * gram_width(n_columns)), weighted(raw.size());
   const std::size_t n_packs = (n_rows + kPacked - 1) / kPacked;
   Watch().parts(n_packs, kPacked * n_columns * n_columns, [&](std::size_t first, std::size_t last) {
     for (std::size_t i = first * kPacked; i < std::min(n_rows, last * kPacked); i += kPacked) {
-      packed_gram(x + i * n_columns, std::min(kPacked, n_rows - i), n_columns, v + i, raw.data(),
+      packed_gram(x + i * at.row, at, std::min(kPacked, n_rows - i), n_columns, v + i, raw.data(),
                   weighted.data(), out);
     }
   });

@@ -18,6 +18,8 @@ from .weighted import distinct
 _SLICE_BYTES = 1 << 20
 # Beyond, BLAS adds up weighted squares of rows as fast as the compiled loop.
 _FEW_COLUMNS = 100
+# BLAS has products with many rows this short sooner where they lie column by column.
+_VERY_FEW, _MANY_ROWS = 16, 1000
 
 
 class Rows(Protocol):
@@ -89,8 +91,10 @@ class DenseRows:
         self.cheap_inner = True
         self._wide = X.dtype == np.float64 and centre is None
         self._narrow = X.dtype == np.float32 and X.flags.c_contiguous and centre is None
-        plain = X.flags.c_contiguous and centre is None and X.dtype in (np.float32, np.float64)
-        self._few_columns = plain and self.n_features <= _FEW_COLUMNS
+        known = centre is None and X.dtype in (np.float32, np.float64)
+        whole = X.flags.c_contiguous or X.flags.f_contiguous
+        self._very_few = self.n_features <= _VERY_FEW
+        self._few_columns = known and whole and self.n_features <= _FEW_COLUMNS
         self._step = max(1, _SLICE_BYTES // max(1, 8 * self.n_features))
 
     def _values(self, index: Any) -> np.ndarray:
@@ -131,7 +135,8 @@ class DenseRows:
 
     def add_gram(self, v: np.ndarray, out: np.ndarray) -> None:
         if self._few_columns:
-            return _core.dense_gram(self._X, v, out)
+            by_column = not self._X.flags.c_contiguous
+            return _core.dense_gram(self._X.T if by_column else self._X, v, out, by_column)
         root = np.sqrt(v)
         for part, piece in self._slices():
             scaled = piece * root[part, None]
@@ -160,7 +165,9 @@ class DenseRows:
         return DenseRows(self._values(slice(None)) * v)
 
     def take(self, index: np.ndarray) -> DenseRows:
-        return DenseRows(self._values(index))
+        values = self._values(index)
+        many = len(values) >= _MANY_ROWS and values.dtype == np.float64
+        return DenseRows(np.asfortranarray(values) if many and self._very_few else values)
 
     def stack(self, other: DenseRows) -> DenseRows:
         return DenseRows(np.concatenate([self._values(slice(None)), other._values(slice(None))]))

@@ -47,7 +47,6 @@ from .sides import (
     SideStep,
     Steps,
     Sums,
-    finite,
     moved,
     start_slack,
 )

@@ -94,11 +94,9 @@ class _Fit:
                 if good is not None:
                     point.loosen(_LOOSER)
                 self._raise_dual(point.dual())
-                restricted_gap = min(point.primal(), self._best.primal) - self._dual.lower
             monitor.iteration += 1
             since_pass += 1
-            goal = max(0.3 * full_gap, 0.3 * monitor.goal * self._best.primal)
-            if restricted_gap > goal and since_pass < wait and not monitor.exhausted():
+            if since_pass < wait and self._unsettled(point, full_gap) and not monitor.exhausted():
                 continue
             most = max(_START_ROWS, len(point.working))
             sweep = problem.sweep(point.w, Wanted(most, cut=point.cut, known=point.working))
@@ -123,6 +121,12 @@ class _Fit:
                     point.extend(new)
                     self._raise_dual(point.dual())
             del new
+
+    def _unsettled(self, point: InteriorPoint, full_gap: float) -> bool:
+        """Whether the restricted problem's gap is still large beside that of the whole."""
+        with _strictly():
+            restricted = min(point.primal(), self._best.primal) - self._dual.lower
+        return restricted > max(0.3 * full_gap, 0.3 * self._monitor.goal * self._best.primal)
 
     def _gap(self) -> float:
         return self._best.primal - self._dual.lower

@@ -106,6 +106,10 @@ class Product:
 
 Products = dict[str, Product]
 Steps = dict[str, ProductStep]
+# Factors, weights, mu, the last step and its share.
+_Terms = tuple[
+    np.ndarray, np.ndarray, np.ndarray, float, np.ndarray | None, np.ndarray | None, float
+]
 
 
 @dataclass(frozen=True)
@@ -117,7 +121,7 @@ class Goals:
     last: Steps | None = None
     second_order: float = 0.0
 
-    def terms(self, name: str) -> tuple:
+    def terms(self, name: str) -> _Terms:
         """Return a product and its goal as compiled loops take them."""
         product = self.products[name]
         da, db = None, None
@@ -129,7 +133,9 @@ class Goals:
         """Return the goal of a product of single numbers."""
         a, b, weight, mu, da, db, second = self.terms(name)
         wanted = mu * weight[0] - a[0] * b[0]
-        return float(wanted if da is None else wanted - second * da[0] * db[0])
+        if da is not None and db is not None:
+            wanted -= second * da[0] * db[0]
+        return float(wanted)
 
 
 def finite(number: float) -> float:

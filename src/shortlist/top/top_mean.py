@@ -148,12 +148,12 @@ class TopMean(Threshold):
         return None if self.k <= min(1.0, float(weight.min())) else weight / self.k
 
     def value(self, scores: np.ndarray, weight: np.ndarray) -> float:
-        lightest, heaviest = float(weight.min()), float(weight.max())
+        lightest = float(weight.min())
         if self.k <= min(1.0, lightest):
             return float(scores.max())
         rows = self.k / lightest
         count = min(int(rows), len(scores))
-        if lightest == heaviest and rows == int(rows):
+        if rows == int(rows) and lightest == float(weight.max()):
             top = scores[contenders(scores, count)]
             return float(np.partition(top, len(top) - count)[len(top) - count :].mean())
         index = contenders(scores, count + 2)

@@ -141,7 +141,9 @@ void csr_combines(const CsrView<V, I>& x, const double* v, std::size_t n_sums, d
   }
 }
 
-// Upper triangle of out += sum_i v_i x_i x_i^T, columns sorted within a row.
+// Upper triangle of out += sum_i v_i x_i x_i^T, columns sorted within a row; what is below it
+// holds anything. Four entries of a row at a time: the others are read a quarter as often, and
+// there are a quarter as many short loops, the ends of which the processor cannot foresee.
 template <typename V, typename I>
 void csr_gram(const CsrView<V, I>& x, const double* v, double* out) {
   Watch watch;
@@ -151,7 +153,21 @@ void csr_gram(const CsrView<V, I>& x, const double* v, double* out) {
       const double vi = v[i];
       if (vi == 0.0) continue;
       const I end = x.start[i + 1];
-      for (I p = x.start[i]; p < end; ++p) {
+      I p = x.start[i];
+      for (; p + 4 <= end; p += 4) {
+        double scaled[4];
+        double* row[4];
+        for (I r = 0; r < 4; ++r) {
+          scaled[r] = vi * static_cast<double>(x.value[p + r]);
+          row[r] = out + static_cast<std::size_t>(x.column[p + r]) * x.n_columns;
+        }
+        for (I q = p; q < end; ++q) {
+          const double value = static_cast<double>(x.value[q]);
+          const auto c = static_cast<std::size_t>(x.column[q]);
+          for (I r = 0; r < 4; ++r) row[r][c] += scaled[r] * value;
+        }
+      }
+      for (; p < end; ++p) {
         const double scaled = vi * static_cast<double>(x.value[p]);
         double* row = out + static_cast<std::size_t>(x.column[p]) * x.n_columns;
         for (I q = p; q < end; ++q) row[x.column[q]] += scaled * static_cast<double>(x.value[q]);

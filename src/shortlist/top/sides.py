@@ -44,15 +44,7 @@ class ProductStep:
 
 @dataclass(frozen=True)
 class Outlook:
-    """Where a step would lead a product.
-
-    Attributes
-    ----------
-    length : float
-        Longest step that keeps both factors non-negative.
-    linear, quadratic : float
-        How the sum of the products changes with the length, and with its square.
-    """
+    """Longest step that keeps both factors positive; the sum's change with length and square."""
 
     length: float
     linear: float
@@ -106,10 +98,6 @@ class Product:
 
 Products = dict[str, Product]
 Steps = dict[str, ProductStep]
-# Factors, weights, mu, the last step and its share.
-_Terms = tuple[
-    np.ndarray, np.ndarray, np.ndarray, float, np.ndarray | None, np.ndarray | None, float
-]
 
 
 @dataclass(frozen=True)
@@ -121,21 +109,17 @@ class Goals:
     last: Steps | None = None
     second_order: float = 0.0
 
-    def terms(self, name: str) -> _Terms:
+    def terms(self, name: str) -> list[Any]:
         """Return a product and its goal as compiled loops take them."""
-        product = self.products[name]
-        da, db = None, None
-        if self.last is not None:
-            da, db = self.last[name].da, self.last[name].db
-        return product.a, product.b, product.weight, self.mu, da, db, self.second_order
+        product, last = self.products[name], None if self.last is None else self.last[name]
+        step = (None, None) if last is None else (last.da, last.db)
+        return [product.a, product.b, product.weight, self.mu, *step, self.second_order]
 
     def number(self, name: str) -> float:
         """Return the goal of a product of single numbers."""
         a, b, weight, mu, da, db, second = self.terms(name)
         wanted = mu * weight[0] - a[0] * b[0]
-        if da is not None and db is not None:
-            wanted -= second * da[0] * db[0]
-        return float(wanted)
+        return float(wanted if da is None else wanted - second * da[0] * db[0])
 
 
 def finite(number: float) -> float:
@@ -196,14 +180,7 @@ def crossing(function: Callable[[float], float], low: float, high: float) -> flo
 class Rest:
     """What moves the multipliers apart from scores and border, and the slacks.
 
-    Attributes
-    ----------
-    f, Df : ndarray
-        In the constraints, and times the weights of the rows.
-    sum_Df : float
-        Sum of `Df`.
-    shift : ndarray or None
-        How slacks of slacks move on their own, None where they do not.
+    `shift` is how slacks move on their own, None where they do not.
     """
 
     f: np.ndarray
@@ -214,18 +191,10 @@ class Rest:
 
 @dataclass(frozen=True)
 class PositiveEquations:
-    """Weights of the rows in the Newton system, and residuals of their equations.
+    """Weights of the rows in the Newton system, their sum, and residuals of their equations.
 
-    Attributes
-    ----------
-    E, total : ndarray, float
-        Weights of the rows, and their sum.
-    residual : ndarray
-        Of their constraints.
-    per_alpha : ndarray
-        How the slack of the loss answers to alpha.
-    columns : ndarray
-        E, and room for what a first goal asks of the rows.
+    `per_alpha` is how the slack of the loss answers to alpha; `columns` holds the weights and,
+    below them, what the last goal asked of the rows.
     """
 
     E: np.ndarray
@@ -508,8 +477,7 @@ def weights_of(
 ) -> tuple[np.ndarray, float, np.ndarray]:
     """Return the weights of the threshold's rows, their sum, and residuals of their constraints.
 
-    Slacks that lie beside the scores, `extra`, answer to the multipliers by `per`; where they
-    are not given they are that times the multipliers.
+    Slacks beside the scores, `extra`, answer to multipliers by `per`, or are that times these.
     """
     D, residual = np.empty((2, len(scores)))
     terms = (product.a, product.b, scores, -1.0, q, per, extra)

@@ -434,15 +434,15 @@ def rest_of(
     """Return what the goals ask of rows whose slacks move by `shift` on their own."""
     f = np.empty(len(D))
     Df = np.empty(len(D)) if Df is None else Df
-    sum_Df = finite(_core.row_rest(*goal.terms(name), residual, shift, D, f, Df))
+    terms = [*goal.terms(name), residual, shift, D, f, Df]
+    sum_Df = finite(_core.row_rest(*terms))
     return Rest(f, Df, sum_Df, shift)
 
 
 def shift_of(goal: Goals, name: str, residual: np.ndarray | None) -> np.ndarray:
     """Return how slacks move that have a multiplier of their own."""
-    terms = goal.terms(name)
-    shift = np.empty(len(terms[0]))
-    _core.row_shift(*terms, residual, shift)
+    shift = np.empty(len(goal.products[name].a))
+    _core.row_shift(*[*goal.terms(name), residual, shift])
     return shift
 
 
@@ -463,8 +463,7 @@ def row_step(
     `h` and `per` say how these answer to a change of `dm` in the border and to multipliers.
     """
     da, db, d_extra = np.empty((3, len(ds)))
-    terms = (D, f, residual, h, dm, shift, per)
-    _core.row_step(ds, sign, d_level, *terms, da, db, d_extra)
+    _core.row_step(ds, sign, d_level, D, f, residual, h, dm, shift, per, da, db, d_extra)
     return ProductStep(da, db), d_extra
 
 

@@ -123,10 +123,10 @@ def work(names: list[str]) -> None:
 class Side:
     """One of the two versions, in a process of its own."""
 
-    def __init__(self, python: str) -> None:
+    def __init__(self, python: str, *command: str) -> None:
         one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         self._process = subprocess.Popen(
-            [python, os.path.abspath(__file__), "--work"],
+            [python, *(command or (os.path.abspath(__file__), "--work"))],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -2,6 +2,8 @@
 
     python -m benchmarks.linear            every cell, about an hour
     python -m benchmarks.linear --quick    a few cells in about a minute
+    python -m benchmarks.linear --before PYTHON    ratios to LinearSVC, this version's and those
+                                                   of the one that PYTHON has, in turns
 
 One thread. Times are CPU seconds of this process (the smallest of a few repeats), so
 that other programs on the machine do not count; the reference gives up after a limit
@@ -23,9 +25,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
+from benchmarks.before import Side
 from benchmarks.data import BUNDLED, folder, load_binary
 from benchmarks.summary import Summary, parser_of
-from shortlist import TopPush
+from shortlist import PatMat, TopPush
 from shortlist.certificate import Check
 
 SETS = ("letter", "spambase", "magic04", "w8a", "a9a", "nsl_kdd", "mammography")
@@ -106,6 +109,54 @@ def cells(names: tuple[str, ...], limit: float, repeats: int, tol: float, summar
     summary.add(what, "cells at 1e-4 and 1e-6", f"{reached} and {reached_tight} of {total}", size)
 
 
+MODELS = {
+    "TopPush": ((1, 10), lambda k, C: TopPush(k, C=C)),
+    "PatMat": ((0.01, 0.1), lambda tau, C: PatMat(tau, C=C)),
+    "LinearSVC": ((), lambda _, C: LinearSVC(dual=False, tol=1e-4, C=C)),
+}
+
+
+def work() -> None:
+    """Fit what the other side asks for, line by line; answer with CPU seconds."""
+    loaded: dict[str, Any] = {}
+    for line in sys.stdin:
+        model, name, value, lam = line.split()
+        if name not in loaded:
+            loaded = {name: load_binary(name)}
+        X, y = loaded[name]
+        number = float(value) if "." in value else int(value)
+        made = MODELS[model][1](number, 1.0 / (float(lam) * int(y.sum())))
+        print(seconds(made, X, y, 1), flush=True)
+
+
+def turns(python: str, names: tuple[str, ...], repeats: int) -> None:
+    """Ratios to LinearSVC's time, smallest of the repeats, geometric means over the cells."""
+    older, newer = (
+        Side(one, "-m", "benchmarks.linear", "--work") for one in (python, sys.executable)
+    )
+    print("| set | TopPush before | now | PatMat before | now |\n|---|---|---|---|---|", flush=True)
+    rows = []
+    for name in names:
+        row = []
+        for model in ("TopPush", "PatMat"):
+            logs = []
+            for value in MODELS[model][0]:
+                for lam in LAMBDAS:
+                    ours, svc = f"{model} {name} {value} {lam}", f"LinearSVC {name} 0 {lam}"
+                    asked = ((older, ours), (newer, ours), (newer, svc))
+                    times = [[side.seconds(case) for side, case in asked] for _ in range(repeats)]
+                    least = np.min(times, axis=0)
+                    logs.append(np.log(least[:2] / least[2]))
+            row += list(np.mean(logs, axis=0))
+        rows.append(row)
+        print(
+            f"| {name} | " + " | ".join(f"{np.exp(value):.2f}" for value in row) + " |", flush=True
+        )
+    print("| all | " + " | ".join(f"{np.exp(value):.2f}" for value in np.mean(rows, axis=0)) + " |")
+    for side in (older, newer):
+        side.close()
+
+
 def blobs(n_rows: int, n_features: int = 30) -> tuple[np.ndarray, np.ndarray]:
     """Two overlapping Gaussian clouds, 5 % positives."""
     rng = np.random.default_rng(0)
@@ -171,6 +222,9 @@ def main() -> None:
     parser.add_argument("--sets", nargs="*", help="only these sets")
     parser.add_argument("--limit", type=float, help="seconds allowed to the reference; 0: none")
     parser.add_argument("--tol", type=float, default=1e-4, help="relative gap to reach")
+    parser.add_argument("--before", metavar="PYTHON", help="interpreter with an older version")
+    parser.add_argument("--repeats", type=int, default=5, help="fits a cell, with --before")
+    parser.add_argument("--work", action="store_true", help="answer the other side of --before")
     options = parser.parse_args()
     names = SETS if folder() else tuple(BUNDLED)
     if options.quick:
@@ -179,6 +233,11 @@ def main() -> None:
         names = tuple(options.sets)
     limit = (5.0 if options.quick else 60.0) if options.limit is None else options.limit
     warnings.simplefilter("ignore")
+    if options.work:
+        with threadpool_limits(1):
+            return work()
+    if options.before:
+        return turns(options.before, names, options.repeats)
     summary = Summary(options.summary)
     with threadpool_limits(1):
         cells(names, limit, repeats=3, tol=options.tol, summary=summary)

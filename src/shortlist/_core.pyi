@@ -38,6 +38,79 @@ def dense_scores(rows: np.ndarray, w: np.ndarray, out: np.ndarray) -> None:
 def dense_combine(rows: np.ndarray, v: np.ndarray, out: np.ndarray) -> None:
     """Add the sum of the float32 rows times `v`."""
 
+def dense_gram(rows: np.ndarray, v: np.ndarray, out: np.ndarray, by_column: bool = False) -> None:
+    """Add the squares of the rows, weighted by `v`; only the upper triangle is valid.
+
+    With `by_column`, `rows` holds their columns one after the other.
+    """
+
+def row_weights(
+    a: np.ndarray,
+    b: np.ndarray,
+    scores: np.ndarray,
+    sign: float,
+    level: float,
+    per: np.ndarray | None,
+    extra: np.ndarray | None,
+    D: np.ndarray,
+    residual: np.ndarray,
+) -> float:
+    """Write ``a / (b + per a)`` and ``sign (scores - level) + extra - b``; return the first's sum.
+
+    Without `extra` it is ``per a``, and without both zero.
+    """
+
+def row_shift(
+    a: np.ndarray,
+    b: np.ndarray,
+    weight: np.ndarray,
+    mu: float,
+    da: np.ndarray | None,
+    db: np.ndarray | None,
+    second: float,
+    residual: np.ndarray | None,
+    shift: np.ndarray,
+) -> None:
+    """Write ``(goal - b residual) / a`` with ``goal = mu weight - a b - second da db``."""
+
+def row_rest(
+    a: np.ndarray,
+    b: np.ndarray,
+    weight: np.ndarray,
+    mu: float,
+    da: np.ndarray | None,
+    db: np.ndarray | None,
+    second: float,
+    residual: np.ndarray,
+    shift: np.ndarray | None,
+    D: np.ndarray,
+    f: np.ndarray,
+    Df: np.ndarray,
+) -> float:
+    """Write ``f = goal / a - residual - shift`` and ``D f``; return the sum of the latter."""
+
+def row_step(
+    ds: np.ndarray,
+    sign: float,
+    d_level: float,
+    D: np.ndarray,
+    f: np.ndarray,
+    residual: np.ndarray,
+    h: np.ndarray | None,
+    dm: float,
+    shift: np.ndarray | None,
+    per: np.ndarray | None,
+    da: np.ndarray,
+    db: np.ndarray,
+    d_extra: np.ndarray,
+) -> None:
+    """Write the changes of multipliers, of slacks, and of what slacks have beside scores."""
+
+def look_ahead(
+    a: np.ndarray, b: np.ndarray, da: np.ndarray, db: np.ndarray
+) -> tuple[float, float, float, float]:
+    """Return least ``da / a`` and ``db / b``, and the sums of ``a db + b da`` and ``da db``."""
+
 def drop(values: np.ndarray, skipped: np.ndarray) -> None:
     """Move the values that are not skipped (sorted indices) to the front, in place."""
 
@@ -55,6 +128,19 @@ def csr_combine(
     checked: int = 0,
 ) -> None:
     """Add the sum of the rows weighted by `v`; `checked` as in :func:`csr_scores`."""
+
+def csr_combines(
+    start: np.ndarray,
+    column: np.ndarray,
+    value: np.ndarray,
+    v: np.ndarray,
+    out: np.ndarray,
+    checked: int = 0,
+) -> None:
+    """Add to each column of `out` the sum of the rows weighted by a row of `v`.
+
+    There are one to three; `checked` as in :func:`csr_scores`.
+    """
 
 def csr_gram(
     start: np.ndarray, column: np.ndarray, value: np.ndarray, v: np.ndarray, out: np.ndarray

@@ -45,10 +45,18 @@ def calls():
         "eps": 1e-6,
         "max_steps": 20,
     }
+    point = {"a": np.exp(f), "b": np.exp(g)}
+    goal = {**point, "weight": np.ones(N), "mu": 0.1, "da": f, "db": g, "second": 1.0}
     out = [
         Call("check_csr", {**csr(), "n_columns": D}, indices=stored),
         Call("csr_scores", {**csr(), "w": f[:D], "out": np.zeros(N)}, ("out",), stored),
         Call("csr_combine", {**csr(), "v": f, "out": np.zeros(D)}, ("out",), stored),
+        Call(
+            "csr_combines",
+            {**csr(), "v": np.stack([f, g]), "out": np.zeros((D, 2))},
+            ("out",),
+            stored,
+        ),
         Call("csr_gram", {**csr(), "v": f, "out": np.zeros((D, D))}, ("out",), stored),
         Call(
             "dense_scores",
@@ -60,6 +68,27 @@ def calls():
             {"rows": x.astype(np.float32), "v": f, "out": np.zeros(D)},
             ("out",),
         ),
+        Call("dense_gram", {"rows": x, "v": f, "out": np.zeros((D, D))}, ("out",)),
+        Call(
+            "row_weights",
+            {**point, "scores": f, "sign": 1.0, "level": 0.5, "per": g, "extra": f}
+            | {"D": np.zeros(N), "residual": np.zeros(N)},
+            ("D", "residual"),
+        ),
+        Call("row_shift", {**goal, "residual": f, "shift": np.zeros(N)}, ("shift",)),
+        Call(
+            "row_rest",
+            {**goal, "residual": f, "shift": g, "D": f, "f": np.zeros(N), "Df": np.zeros(N)},
+            ("f", "Df"),
+        ),
+        Call(
+            "row_step",
+            {"ds": f, "sign": -1.0, "d_level": 0.1, "D": g, "f": f, "residual": g, "h": f}
+            | {"dm": 0.3, "shift": g, "per": f}
+            | {name: np.zeros(N) for name in ("da", "db", "d_extra")},
+            ("da", "db", "d_extra"),
+        ),
+        Call("look_ahead", {**point, "da": f, "db": g}),
         Call(
             "column_ranges",
             {"rows": x, "lowest": np.zeros(D), "highest": np.zeros(D)},

@@ -126,6 +126,7 @@ SMALLER = {
     ("check_csr", "start", 0),
     ("csr_scores", "w", 0),
     ("csr_combine", "out", 0),
+    ("csr_combines", "out", 0),
     ("sweep_csr", "w", 0),
     ("sweep_near_csr", "w", 0),
     ("evaluate_csr", "w", 0),

@@ -48,7 +48,12 @@ def test_products(form, dtype):
     np.testing.assert_allclose(rows.scores(w), exact @ w, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(rows.combine(v), exact.T @ v, rtol=1e-12, atol=1e-12)
     gram = exact.T @ (v[:, None] * exact)
-    np.testing.assert_allclose(np.triu(rows.gram(v)), np.triu(gram), rtol=1e-10, atol=1e-12)
+    added = np.ones((7, 7))
+    rows.add_gram(v, added)
+    np.testing.assert_allclose(np.triu(added), np.triu(1.0 + gram), rtol=1e-10, atol=1e-12)
+    several = rng.normal(size=(3, 40))
+    for some in (several, several[:2], several[:1]):
+        np.testing.assert_allclose(rows.combines(some), exact.T @ some.T, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(rows.inner(), exact @ exact.T, rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(rows.squared_norms(), (exact**2).sum(1), rtol=1e-12)
     np.testing.assert_allclose(rows.column_squares(v), (exact**2).T @ v, rtol=1e-12)
@@ -86,3 +91,35 @@ def test_sums_of_many_float32_rows_keep_double_accuracy():
     v = rng.random(len(X))
     exact = np.array([math.fsum(column) for column in (X.astype(np.float64) * v[:, None]).T])
     np.testing.assert_allclose(as_rows(X).combine(v), exact, rtol=3e-14)
+
+
+@draws(60)
+@given(
+    st.integers(0, 150),
+    st.integers(1, 40),
+    st.integers(0, 99),
+    st.sampled_from([np.float32, np.float64]),
+    st.sampled_from("CF"),
+)
+def test_weighted_squares_of_rows_of_any_shape(n_rows, n_features, seed, dtype, order):
+    rng = np.random.default_rng(seed)
+    X = np.asarray(rng.normal(size=(n_rows, n_features)), dtype, order)
+    v, out = rng.random(n_rows), rng.normal(size=(n_features, n_features))
+    exact = X.astype(np.float64)
+    expected = out + exact.T @ (v[:, None] * exact)
+    as_rows(X).add_gram(v, out)
+    np.testing.assert_allclose(np.triu(out), np.triu(expected), rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("n_rows", [999, 1000, 3001])
+def test_many_short_rows_are_taken_as_they_are(n_rows):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4000, 5))
+    index = rng.integers(0, 4000, n_rows)
+    w, v, out = rng.normal(size=5), rng.random(n_rows), np.zeros((5, 5))
+    rows = as_rows(X).take(index)
+    np.testing.assert_array_equal(rows.dense(), X[index])
+    np.testing.assert_allclose(rows.scores(w), X[index] @ w, atol=1e-12)
+    np.testing.assert_allclose(rows.combine(v), X[index].T @ v, rtol=1e-12, atol=1e-11)
+    rows.add_gram(v, out)
+    np.testing.assert_allclose(np.triu(out), np.triu(X[index].T @ (v[:, None] * X[index])))

@@ -46,6 +46,18 @@ void bind_csr(nb::module_& m) {
       },
       "start"_in, "column"_in, "value"_in, "v"_a, "out"_out, "checked"_a = 0);
   m.def(
+      "csr_combines",
+      [](In<I> start, In<I> column, In<V> value, InMatrix<double> v, OutMatrix<double> out,
+         std::size_t checked) {
+        const auto x = csr(start, column, value, out.shape(0));
+        check_shape("v", v, out.shape(1), x.n_rows);
+        nb::gil_scoped_release release;
+        if (checked && checked <= x.n_columns)
+          return csr_combines<true>(x, v.data(), out.shape(1), out.data());
+        csr_combines<false>(x, v.data(), out.shape(1), out.data());
+      },
+      "start"_in, "column"_in, "value"_in, "v"_in, "out"_out, "checked"_a = 0);
+  m.def(
       "csr_gram",
       [](In<I> start, In<I> column, In<V> value, In<double> v, OutMatrix<double> out) {
         const auto x = csr(start, column, value, out.shape(1));
@@ -101,6 +113,21 @@ void bind_dense(nb::module_& m) {
                       });
       },
       "rows"_in, "v"_a, "out"_out);
+}
+
+template <typename T>
+void bind_gram(nb::module_& m) {
+  m.def(
+      "dense_gram",
+      [](InMatrix<T> rows, In<double> v, OutMatrix<double> out, bool by_column) {
+        const std::size_t n_rows = rows.shape(by_column), n_columns = rows.shape(!by_column);
+        check_size("v", v, n_rows);
+        check_shape("out", out, n_columns, n_columns);
+        const Places at = by_column ? Places{1, n_rows} : Places{n_columns, 1};
+        nb::gil_scoped_release release;
+        dense_gram(rows.data(), at, n_rows, n_columns, v.data(), out.data());
+      },
+      "rows"_in, "v"_a, "out"_out, "by_column"_a = false);
 }
 
 template <typename T>
@@ -228,6 +255,8 @@ void bind_rows(nb::module_& m) {
   bind_csr<float, std::int64_t>(m);
   bind_memory(m);
   bind_dense(m);
+  bind_gram<float>(m);
+  bind_gram<double>(m);
   bind_ranges<float>(m);
   bind_ranges<double>(m);
   bind_kernel_rows<float>(m);

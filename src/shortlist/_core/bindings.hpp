@@ -7,6 +7,7 @@ namespace shortlist {
 
 void bind_rows(nanobind::module_& m);
 void bind_top(nanobind::module_& m);
+void bind_interior(nanobind::module_& m);
 void bind_topk(nanobind::module_& m);
 void bind_pairs(nanobind::module_& m);
 void bind_transductive(nanobind::module_& m);

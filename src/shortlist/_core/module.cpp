@@ -21,6 +21,7 @@ NB_MODULE(_core, m) {
   m.def("late", [] { return Clock::now() >= deadline; });
   bind_rows(m);
   bind_top(m);
+  bind_interior(m);
   bind_topk(m);
   bind_pairs(m);
   bind_transductive(m);

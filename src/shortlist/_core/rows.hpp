@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -111,7 +113,37 @@ void csr_combine(const CsrView<V, I>& x, const double* v, double* out) {
   });
 }
 
-// Upper triangle of out += sum_i v_i x_i x_i^T, columns sorted within a row.
+// out (n_columns x n_sums) += X^T V^T for V (n_sums x n_rows): every entry is read once.
+template <bool checked, std::size_t n_sums, typename V, typename I>
+void csr_combines(const CsrView<V, I>& x, const double* v, double* out) {
+  x.parts([&](std::size_t first, std::size_t last, auto& highest) {
+    auto most = highest;
+    for (std::size_t i = first; i < last; ++i) {
+      double vi[n_sums];
+      for (std::size_t r = 0; r < n_sums; ++r) vi[r] = v[r * x.n_rows + i];
+      for (I p = x.start[i]; p < x.start[i + 1]; ++p) {
+        const double value = static_cast<double>(x.value[p]);
+        double* to = out + n_sums * x.template inside<checked>(p, most);
+        for (std::size_t r = 0; r < n_sums; ++r) to[r] += vi[r] * value;
+      }
+    }
+    highest = most;
+  });
+}
+
+template <bool checked, typename V, typename I>
+void csr_combines(const CsrView<V, I>& x, const double* v, std::size_t n_sums, double* out) {
+  switch (n_sums) {
+    case 1: return csr_combines<checked, 1>(x, v, out);
+    case 2: return csr_combines<checked, 2>(x, v, out);
+    case 3: return csr_combines<checked, 3>(x, v, out);
+    default: refuse("v must have one to three rows, got " + std::to_string(n_sums));
+  }
+}
+
+// Upper triangle of out += sum_i v_i x_i x_i^T, columns sorted within a row; what is below it
+// holds anything. Four entries of a row at a time: the others are read a quarter as often, and
+// there are a quarter as many short loops, the ends of which the processor cannot foresee.
 template <typename V, typename I>
 void csr_gram(const CsrView<V, I>& x, const double* v, double* out) {
   Watch watch;
@@ -121,7 +153,21 @@ void csr_gram(const CsrView<V, I>& x, const double* v, double* out) {
       const double vi = v[i];
       if (vi == 0.0) continue;
       const I end = x.start[i + 1];
-      for (I p = x.start[i]; p < end; ++p) {
+      I p = x.start[i];
+      for (; p + 4 <= end; p += 4) {
+        double scaled[4];
+        double* row[4];
+        for (I r = 0; r < 4; ++r) {
+          scaled[r] = vi * static_cast<double>(x.value[p + r]);
+          row[r] = out + static_cast<std::size_t>(x.column[p + r]) * x.n_columns;
+        }
+        for (I q = p; q < end; ++q) {
+          const double value = static_cast<double>(x.value[q]);
+          const auto c = static_cast<std::size_t>(x.column[q]);
+          for (I r = 0; r < 4; ++r) row[r][c] += scaled[r] * value;
+        }
+      }
+      for (; p < end; ++p) {
         const double scaled = vi * static_cast<double>(x.value[p]);
         double* row = out + static_cast<std::size_t>(x.column[p]) * x.n_columns;
         for (I q = p; q < end; ++q) row[x.column[q]] += scaled * static_cast<double>(x.value[q]);
@@ -209,6 +255,102 @@ SHORTLIST_CLONES inline void dense_combine(const float* x, std::size_t n_rows,
     }
     for (std::size_t j = 0; j < n_columns; ++j) out[j] += part[j];
   }
+}
+
+// Eight numbers that are added and multiplied side by side.
+#if defined(__GNUC__)
+typedef double Eight __attribute__((vector_size(64)));
+#else
+struct Eight {
+  double x[8];
+  friend Eight operator*(double a, Eight b) {
+    for (double& x : b.x) x *= a;
+    return b;
+  }
+  Eight& operator+=(const Eight& b) {
+    for (int l = 0; l < 8; ++l) x[l] += b.x[l];
+    return *this;
+  }
+};
+#endif
+
+// A tile of X^T diag(v) X, as large as registers hold, and rows that are copied for it:
+// raw and weighted, padded to whole tiles, so that all sums run side by side.
+constexpr std::size_t kTall = 4, kWide = 16, kPacked = 64;
+
+inline std::size_t gram_width(std::size_t n_columns) {
+  return (n_columns + kWide - 1) / kWide * kWide;
+}
+
+// Rows in memory: place (i, j) lies i * row + j * column from the first.
+struct Places {
+  std::size_t row, column;
+};
+
+template <typename T>
+SHORTLIST_INLINE void some_gram(const T* x, Places at, std::size_t n_rows, std::size_t n_columns,
+                                const double* v, double* __restrict raw,
+                                double* __restrict weighted, double* __restrict out) {
+  const std::size_t width = gram_width(n_columns);
+  for (std::size_t i = 0; i < n_rows; ++i) {
+    for (std::size_t j = 0; j < n_columns; ++j) {
+      const double value = static_cast<double>(x[i * at.row + j * at.column]);
+      raw[i * width + j] = value;
+      weighted[i * width + j] = v[i] * value;
+    }
+  }
+  for (std::size_t j = 0; j < n_columns; j += kTall) {
+    for (std::size_t k = j - j % kWide; k < n_columns; k += kWide) {
+      Eight first[kTall] = {}, second[kTall] = {};
+      for (std::size_t i = 0; i < n_rows; ++i) {
+        const double* left = weighted + i * width + j;
+        Eight right[2];
+        std::memcpy(right, raw + i * width + k, sizeof right);
+        for (std::size_t r = 0; r < kTall; ++r) {
+          first[r] += left[r] * right[0];
+          second[r] += left[r] * right[1];
+        }
+      }
+      // Out of the registers: what is addressed by a variable would not have been kept there.
+      double sum[kTall][kWide];
+      for (std::size_t r = 0; r < kTall; ++r) {
+        std::memcpy(sum[r], &first[r], sizeof first[r]);
+        std::memcpy(sum[r] + 8, &second[r], sizeof second[r]);
+      }
+      const std::size_t tall = std::min(kTall, n_columns - j), wide = std::min(kWide, n_columns - k);
+      for (std::size_t r = 0; r < tall; ++r) {
+        double* to = out + (j + r) * n_columns + k;
+        for (std::size_t l = 0; l < wide; ++l) to[l] += sum[r][l];
+      }
+    }
+  }
+}
+
+SHORTLIST_CLONES inline void packed_gram(const float* x, Places at, std::size_t n_rows,
+                                         std::size_t n_columns, const double* v, double* raw,
+                                         double* weighted, double* out) {
+  some_gram(x, at, n_rows, n_columns, v, raw, weighted, out);
+}
+
+SHORTLIST_CLONES inline void packed_gram(const double* x, Places at, std::size_t n_rows,
+                                         std::size_t n_columns, const double* v, double* raw,
+                                         double* weighted, double* out) {
+  some_gram(x, at, n_rows, n_columns, v, raw, weighted, out);
+}
+
+// Upper triangle of out += sum_i v_i x_i x_i^T for rows of few columns; what is below it holds
+// anything. BLAS would copy the rows to weigh them, and is made for larger matrices.
+template <typename T>
+void dense_gram(const T* x, Places at, std::size_t n_rows, std::size_t n_columns, const double* v,
+                double* out) {
+  std::vector<double> raw(kPacked * gram_width(n_columns)), weighted(raw.size());
+  const std::size_t n_packs = (n_rows + kPacked - 1) / kPacked;
+  Watch().parts(n_packs, kPacked * n_columns * n_columns, [&](std::size_t first, std::size_t last) {
+    for (std::size_t i = first * kPacked; i < std::min(n_rows, last * kPacked); i += kPacked) {
+      packed_gram(x + i * at.row, at, std::min(kPacked, n_rows - i), n_columns, v + i, raw.data(),
+                  weighted.data(), out);
+    }
+  });
 }
 
 // Lowest and highest value at each of `width` places, over groups of so many values; NaN in

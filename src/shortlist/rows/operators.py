@@ -16,6 +16,10 @@ from .. import _core
 from .weighted import distinct
 
 _SLICE_BYTES = 1 << 20
+# Beyond, BLAS adds up weighted squares of rows as fast as the compiled loop.
+_FEW_COLUMNS = 100
+# BLAS has products with many rows this short sooner where they lie column by column.
+_VERY_FEW, _MANY_ROWS = 16, 1000
 
 
 class Rows(Protocol):
@@ -32,8 +36,11 @@ class Rows(Protocol):
     def combine(self, v: np.ndarray) -> np.ndarray:
         """Return ``X.T @ v``."""
 
-    def gram(self, v: np.ndarray) -> np.ndarray:
-        """Return ``X.T @ diag(v) @ X`` for ``v >= 0``; the upper triangle is valid."""
+    def combines(self, v: np.ndarray) -> np.ndarray:
+        """Return ``X.T @ v.T`` for one to three rows of `v`, in one look at the rows."""
+
+    def add_gram(self, v: np.ndarray, out: np.ndarray) -> None:
+        """Add ``X.T @ diag(v) @ X`` for ``v >= 0``; the upper triangle is valid."""
 
     def inner(self) -> np.ndarray:
         """Return ``X @ X.T``."""
@@ -84,6 +91,10 @@ class DenseRows:
         self.cheap_inner = True
         self._wide = X.dtype == np.float64 and centre is None
         self._narrow = X.dtype == np.float32 and X.flags.c_contiguous and centre is None
+        known = centre is None and X.dtype in (np.float32, np.float64)
+        whole = X.flags.c_contiguous or X.flags.f_contiguous
+        self._very_few = self.n_features <= _VERY_FEW
+        self._few_columns = known and whole and self.n_features <= _FEW_COLUMNS
         self._step = max(1, _SLICE_BYTES // max(1, 8 * self.n_features))
 
     def _values(self, index: Any) -> np.ndarray:
@@ -117,13 +128,19 @@ class DenseRows:
             out += piece.T @ v[part]
         return out
 
-    def gram(self, v: np.ndarray) -> np.ndarray:
+    def combines(self, v: np.ndarray) -> np.ndarray:
+        if self._wide:
+            return self._X.T @ v.T
+        return np.column_stack([self.combine(one) for one in v])
+
+    def add_gram(self, v: np.ndarray, out: np.ndarray) -> None:
+        if self._few_columns:
+            by_column = not self._X.flags.c_contiguous
+            return _core.dense_gram(self._X.T if by_column else self._X, v, out, by_column)
         root = np.sqrt(v)
-        out = np.zeros((self.n_features, self.n_features))
         for part, piece in self._slices():
             scaled = piece * root[part, None]
             out += scaled.T @ scaled
-        return out
 
     def inner(self) -> np.ndarray:
         X = self._values(slice(None)).astype(np.float64, copy=False)
@@ -148,7 +165,9 @@ class DenseRows:
         return DenseRows(self._values(slice(None)) * v)
 
     def take(self, index: np.ndarray) -> DenseRows:
-        return DenseRows(self._values(index))
+        values = self._values(index)
+        many = len(values) >= _MANY_ROWS and values.dtype == np.float64
+        return DenseRows(np.asfortranarray(values) if many and self._very_few else values)
 
     def stack(self, other: DenseRows) -> DenseRows:
         return DenseRows(np.concatenate([self._values(slice(None)), other._values(slice(None))]))
@@ -187,10 +206,13 @@ class SparseRows:
         _core.csr_combine(*self._parts, v, out, self._checked)
         return out
 
-    def gram(self, v: np.ndarray) -> np.ndarray:
-        out = np.zeros((self.n_features, self.n_features))
-        _core.csr_gram(*self._parts, v, out)
+    def combines(self, v: np.ndarray) -> np.ndarray:
+        out = np.zeros((self.n_features, len(v)))
+        _core.csr_combines(*self._parts, v, out, self._checked)
         return out
+
+    def add_gram(self, v: np.ndarray, out: np.ndarray) -> None:
+        _core.csr_gram(*self._parts, v, out)
 
     def inner(self) -> np.ndarray:
         X = self._X.astype(np.float64)

@@ -33,7 +33,7 @@ from functools import partial
 
 import numpy as np
 from scipy import linalg, sparse
-from scipy.linalg import lapack
+from scipy.linalg import blas, lapack
 
 from ..rows.operators import Rows
 from .problem import NO_BOUND, Bound, dual_bound
@@ -43,10 +43,11 @@ from .sides import (
     PositiveSide,
     Products,
     RankedEquations,
+    Rest,
     SideStep,
     Steps,
     Sums,
-    goals,
+    moved,
     start_slack,
 )
 from .sweeps import RankedRows, Start, SweptProblem
@@ -62,6 +63,16 @@ _TINY = float(np.finfo(float).tiny)
 _SHORTEN = 0.99
 # A start from a good model: the mu that are tried, as shares of the primal value.
 _TRIED = (1.0, 0.03, 1e-3)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What goals ask of both sides, and the model's answer without the border."""
+
+    goal: Goals
+    positive: Rest
+    ranked: Rest
+    base: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -226,56 +237,66 @@ class InteriorPoint:
 
     def step(self) -> float:
         """Take one predictor-corrector step; return its length."""
-        products, mu = self.products, self._mu()
-        linear = self._linearise()
-        step = self._direction(linear, goals(products, 0.0))
-        length = min(1.0, _longest(products, step.products))
+        products = self.products
+        totals = {name: product.total() for name, product in products.items()}
+        mu = sum(totals.values()) / len(products)
+        linear, asked = self._linearise(Goals(products, 0.0))
+        step = self._direction(linear, asked)
+        ahead = {name: product.ahead(step.products[name]) for name, product in products.items()}
+        length = min(1.0, *(look.length for look in ahead.values()))
         predicted = sum(
-            product.total_after(step.products[name], length) for name, product in products.items()
+            totals[name] + length * (look.linear + length * look.quadratic)
+            for name, look in ahead.items()
         )
-        centring = min(max((predicted / len(products) / mu) ** 3, 1e-8), 1.0)
+        centring = min(max(max(predicted, 0.0) / len(products) / mu, 2e-3) ** 3, 1.0)
         second_order = 1.0 if length >= 0.1 else length * length
-        goal = goals(products, centring * mu, step.products, second_order)
-        step = self._direction(linear, goal)
-        length = min(1.0, _SHORTEN * _longest(products, step.products))
+        goal = Goals(products, centring * mu, step.products, second_order)
+        step = self._direction(linear, self._ask(linear, goal))
+        lengths = (product.ahead(step.products[name]).length for name, product in products.items())
+        length = min(1.0, *(_SHORTEN * longest for longest in lengths))
         self._move(step, length)
         return length
 
-    def _linearise(self) -> _Linear:
+    def _linearise(self, goal: Goals) -> tuple[_Linear, _Asked]:
+        """Return the Newton system, and what this goal asks: together they look at rows once."""
         from_alpha, from_beta = self._combined()
         positive = self.positive.linearise(self._t)
         ranked = self.ranked.linearise(self._t, self._total)
+        rests = self.positive.rest(positive, goal), self.ranked.rest(ranked, goal)
         solve = self._system.factor(positive.E, ranked.D)
-        first = self.positive.rows.combine(positive.E)
-        others = [self.ranked.rows.combine(column) for column in ranked.border]
-        if self.ranked.joined:
-            others[0] += first
-        else:
-            others.insert(0, first)
-        columns = np.column_stack(others)
-        response = solve(columns)
-        bordered = ranked.corner + self.ranked.signs[:, None] * (columns.T @ response)
-        bordered[0, 0] += float(positive.E.sum())
+        first = self.positive.rows.combines(positive.columns)
+        others = self.ranked.rows.combines(np.stack([*ranked.border, rests[1].Df]))
         residual = from_alpha - from_beta - self.w
-        return _Linear(positive, ranked, residual, solve, columns, response, bordered)
+        right = first[:, 1] - others[:, -1] + residual
+        if self.ranked.joined:
+            others[:, 0] += first[:, 0]
+            columns = others[:, :-1]
+        else:
+            columns = np.column_stack([first[:, 0], others[:, :-1]])
+        found = solve(np.column_stack([columns, right]))
+        response = found[:, :-1]
+        bordered = ranked.corner + self.ranked.signs[:, None] * (columns.T @ response)
+        bordered[0, 0] += positive.total
+        linear = _Linear(positive, ranked, residual, solve, columns, response, bordered)
+        return linear, _Asked(goal, *rests, found[:, -1])
 
-    def _direction(self, linear: _Linear, goal: Goals) -> _Step:
+    def _ask(self, linear: _Linear, goal: Goals) -> _Asked:
+        positive = self.positive.rest(linear.positive, goal)
+        ranked = self.ranked.rest(linear.ranked, goal)
+        right = self.positive.rows.combine(positive.Df) - self.ranked.rows.combine(ranked.Df)
+        return _Asked(goal, positive, ranked, linear.solve(right + linear.model_residual))
+
+    def _direction(self, linear: _Linear, asked: _Asked) -> _Step:
         """Solve the Newton system for these changes of the complementarity products."""
         positive, ranked = self.positive, self.ranked
-        e = positive.rest(linear.positive, goal)
-        Ee = linear.positive.E * e
-        rest = ranked.rest(linear.ranked, goal)
-        base = linear.solve(
-            positive.rows.combine(Ee) - ranked.rows.combine(rest.Df) + linear.model_residual
-        )
-        sums = Sums(float(positive.alpha.sum()), float(Ee.sum()), self._total)
-        right = ranked.right(linear.ranked, rest, sums, goal)
-        right -= ranked.signs * (linear.columns.T @ base)
+        sums = Sums(float(positive.alpha.sum()), asked.positive.sum_Df, self._total)
+        right = ranked.right(linear.ranked, asked.ranked, sums, asked.goal)
+        right -= ranked.signs * (linear.columns.T @ asked.base)
         border = _solve(linear.bordered, right)
-        dw = base + linear.response @ border
+        dw = asked.base + linear.response @ border
         ds_positive, ds_ranked = positive.rows.scores(dw), ranked.rows.scores(dw)
-        side = ranked.step(linear.ranked, rest, border, ds_ranked, goal)
-        steps = positive.step(linear.positive, goal, e, side.dt, ds_positive)
+        side = ranked.step(linear.ranked, asked.ranked, border, ds_ranked, asked.goal)
+        steps = positive.step(linear.positive, asked.positive, side.dt, ds_positive)
         return _Step(dw, ds_positive, ds_ranked, side, {**steps, **side.products})
 
     def _move(self, step: _Step, length: float) -> None:
@@ -288,16 +309,12 @@ class InteriorPoint:
         self.w = self.w + length * step.dw
         self._t += length * step.side.dt
         self.ranked.q += length * step.side.dq
-        self.positive.scores = self.positive.scores + length * step.ds_positive
-        self.ranked.scores = self.ranked.scores + length * step.ds_ranked
+        self.positive.scores = moved(self.positive.scores, step.ds_positive, length)
+        self.ranked.scores = moved(self.ranked.scores, step.ds_ranked, length)
         if step.side.d_total is None:
             self._total = float(self.positive.alpha.sum())
         else:
             self._total += length * step.side.d_total
-
-
-def _longest(products: Products, steps: Steps) -> float:
-    return min(product.length(steps[name]) for name, product in products.items())
 
 
 class NewtonSystem:
@@ -314,6 +331,7 @@ class NewtonSystem:
         # Inner products of sparse rows cost far more than products with a vector.
         direct = 2 * _DIRECT_LIMIT if positives.cheap_inner else _FEW_SPARSE
         if self._n_features <= max(_DIRECT_LIMIT, min(n_rows, 2 * _DIRECT_LIMIT)):
+            self._memory = np.empty((self._n_features, self._n_features))
             self.factor: Callable[[np.ndarray, np.ndarray], Solve] = self._factor_features
         elif n_rows <= direct:
             self._inner = positives.stack(negatives).inner()
@@ -322,18 +340,19 @@ class NewtonSystem:
             self.factor = self._factor_heavy_rows
 
     def _factor_features(self, E: np.ndarray, D: np.ndarray) -> Solve:
-        positives, negatives = self._parts
-        matrix = positives.gram(E)
-        matrix += negatives.gram(D)
-        matrix.flat[:: self._n_features + 1] += 1.0
-        return partial(_substitute, _cholesky(matrix))
+        def build() -> np.ndarray:
+            matrix = self._memory
+            matrix.fill(0.0)
+            for rows, weight in zip(self._parts, (E, D), strict=True):
+                rows.add_gram(weight, matrix)
+            matrix.flat[:: self._n_features + 1] += 1.0
+            return matrix
+
+        return _by_column(partial(_substitute, _cholesky(build)))
 
     def _factor_rows(self, E: np.ndarray, D: np.ndarray) -> Solve:
         root = np.sqrt(np.concatenate([E, D]))
-        matrix = self._inner * root
-        matrix *= root[:, None]
-        matrix.flat[:: len(root) + 1] += 1.0
-        factor = _cholesky(matrix)
+        factor = _cholesky(partial(_weighted, self._inner, root))
         rows = self._parts[0].stack(self._parts[1])
 
         def rough(rhs: np.ndarray) -> np.ndarray:
@@ -351,16 +370,12 @@ class NewtonSystem:
         rows = self._parts[0].stack(self._parts[1])
         v = np.concatenate([E, D])
         heavy = _heavy_rows(rows, v)
-        count = len(heavy)
         light = v.copy()
         light[heavy] = 0.0
         diagonal = 1.0 + rows.column_squares(light)
         heavy_rows, root = rows.take(heavy), np.sqrt(v[heavy])
         scaled = heavy_rows.scaled_columns(1.0 / np.sqrt(diagonal))
-        matrix = scaled.inner() * root
-        matrix *= root[:, None]
-        matrix.flat[:: count + 1] += 1.0
-        factor = _cholesky(matrix)
+        factor = _cholesky(partial(_weighted, scaled.inner(), root))
 
         def precondition(r: np.ndarray) -> np.ndarray:
             base = r / diagonal
@@ -416,13 +431,19 @@ def _heavy_rows(rows: Rows, v: np.ndarray) -> np.ndarray:
 # LAPACK without SciPy's checks of shapes and types: the systems are small and many.
 
 
-def _cholesky(matrix: np.ndarray) -> np.ndarray:
-    """Return the factor of a symmetric matrix of which the upper triangle is valid."""
-    # The transposed view is Fortran-ordered, and what was the upper triangle its lower one.
-    jitter, size = 0.0, float(np.trace(matrix))
+def _cholesky(build: Callable[[], np.ndarray]) -> np.ndarray:
+    """Return the factor of a symmetric matrix of which the upper triangle is valid.
+
+    It takes the matrix's place: one that cannot be factored is built again.
+    """
+    jitter = 0.0
     while True:
-        trial = matrix.T if jitter == 0.0 else matrix.T + jitter * np.eye(len(matrix))
-        factor, failed = lapack.dpotrf(trial, lower=1, clean=0)
+        # The transposed view is Fortran-ordered, and what was the upper triangle its lower one.
+        matrix = build().T
+        size = float(np.trace(matrix))
+        if jitter:
+            matrix.flat[:: len(matrix) + 1] += jitter
+        factor, failed = lapack.dpotrf(matrix, lower=1, clean=0, overwrite_a=1)
         if not failed:
             return factor
         if not jitter < size < np.inf:
@@ -430,8 +451,18 @@ def _cholesky(matrix: np.ndarray) -> np.ndarray:
         jitter = max(10.0 * jitter, 1e-14 * size)
 
 
+def _weighted(inner: np.ndarray, root: np.ndarray) -> np.ndarray:
+    """Return the identity and inner products of rows times these roots of their weights."""
+    matrix = inner * root
+    matrix *= root[:, None]
+    matrix.flat[:: len(root) + 1] += 1.0
+    return matrix
+
+
 def _substitute(factor: np.ndarray, rhs: np.ndarray) -> np.ndarray:
-    return lapack.dpotrs(factor, rhs, lower=1)[0]
+    # For one right-hand side LAPACK's own routine copies the factor, which costs more.
+    inside = blas.dtrsv(factor, rhs, lower=1)
+    return blas.dtrsv(factor, inside, lower=1, trans=1, overwrite_x=1)
 
 
 def _solve(matrix: np.ndarray, rhs: np.ndarray) -> np.ndarray:

@@ -26,7 +26,7 @@ _START_ROWS = 500
 _START_NUMBERS = 1_000_000
 # Steps shorter than this from the last model ask for larger products, a few times.
 _SHORT_STEP, _LOOSER, _MOST_LOOSER = 0.15, 5.0, 3
-_LONGEST_WAIT = 8
+_FIRST_WAIT, _LONGEST_WAIT = 2, 8
 _LARGE_EXCESS = 30.0
 _STALL = 60
 
@@ -80,44 +80,56 @@ class _Fit:
         at, working, good = _start(problem, monitor)
         self._take(at)
         point, good = self._start_point(at, working, good)
-        full_gap, since_pass, progress_at, wait = np.inf, 0, 0, 1
+        with _strictly():
+            self._raise_dual(point.dual())
+        # The first pass was that of the start.
+        full_gap, since_pass, progress_at, wait = self._gap(), 0, 0, _FIRST_WAIT
+        if monitor.check(self._best.primal, self._dual.lower, self._prover()):
+            return
         while True:
-            with _strictly():
-                self._raise_dual(point.dual())
-                restricted_gap = min(point.primal(), self._best.primal) - self._dual.lower
-            goal = max(0.3 * full_gap, 0.3 * monitor.goal * self._best.primal)
-            if restricted_gap <= goal or since_pass >= wait or monitor.exhausted():
-                most = max(_START_ROWS, len(point.working))
-                sweep = problem.sweep(point.w, Wanted(most, cut=point.cut, known=point.working))
-                self._take(_evaluate(problem, point.w, sweep))
-                monitor.passes += 1
-                since_pass = 0
-                gap = self._best.primal - self._dual.lower
-                if gap < 0.9 * full_gap:
-                    progress_at = monitor.iteration
-                full_gap = gap
-                if monitor.check(self._best.primal, self._dual.lower, self._prover()):
-                    return
-                if monitor.iteration - progress_at >= _STALL:
-                    return monitor.stall()
-                new = sweep.ranked_rows()
-                del sweep  # it holds these rows as well, and they may be many
-                wait = min(2 * wait, _LONGEST_WAIT)
-                if len(new.position):
-                    if float(new.scores.max()) - point.cut > _LARGE_EXCESS * point.slack:
-                        wait = 1
-                    with _strictly():
-                        point.extend(new)
-                        self._raise_dual(point.dual())
-                del new
             with _strictly():
                 length = point.step()
                 if length >= _SHORT_STEP or monitor.iteration >= _MOST_LOOSER:
                     good = None
                 if good is not None:
                     point.loosen(_LOOSER)
+                self._raise_dual(point.dual())
             monitor.iteration += 1
             since_pass += 1
+            if since_pass < wait and self._unsettled(point, full_gap) and not monitor.exhausted():
+                continue
+            most = max(_START_ROWS, len(point.working))
+            sweep = problem.sweep(point.w, Wanted(most, cut=point.cut, known=point.working))
+            self._take(_evaluate(problem, point.w, sweep))
+            monitor.passes += 1
+            since_pass = 0
+            gap = self._gap()
+            if gap < 0.9 * full_gap:
+                progress_at = monitor.iteration
+            full_gap = gap
+            if monitor.check(self._best.primal, self._dual.lower, self._prover()):
+                return
+            if monitor.iteration - progress_at >= _STALL:
+                return monitor.stall()
+            new = sweep.ranked_rows()
+            del sweep  # it holds these rows as well, and they may be many
+            wait = min(2 * wait, _LONGEST_WAIT)
+            if len(new.position):
+                if float(new.scores.max()) - point.cut > _LARGE_EXCESS * point.slack:
+                    wait = 1
+                with _strictly():
+                    point.extend(new)
+                    self._raise_dual(point.dual())
+            del new
+
+    def _unsettled(self, point: InteriorPoint, full_gap: float) -> bool:
+        """Whether the restricted problem's gap is still large beside that of the whole."""
+        with _strictly():
+            restricted = min(point.primal(), self._best.primal) - self._dual.lower
+        return restricted > max(0.3 * full_gap, 0.3 * self._monitor.goal * self._best.primal)
+
+    def _gap(self) -> float:
+        return self._best.primal - self._dual.lower
 
     def give_up(self) -> None:
         """End a fit that left double precision: its proofs say how far it got."""

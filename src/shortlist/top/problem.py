@@ -50,10 +50,14 @@ from .thresholds import Threshold
 
 @dataclass(frozen=True)
 class RayMaximum:
-    """Best dual value along the ray through a feasible point, and where it is."""
+    """Best dual value along the ray through a feasible point, and where it is.
+
+    `ridge` is what the loss takes off at the point itself.
+    """
 
     value: float
     scale: float
+    ridge: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -129,7 +133,7 @@ class TopObjective:
         self.threshold_at_zero = t = zeros.threshold()
         self.zero_error = zeros.threshold_error(t) + gamma(n_ranked) * (abs(t) + threshold.shift)
 
-    @property
+    @cached_property
     def value_at_zero(self) -> float:
         """Primal value of the zero model."""
         return self.loss.total(np.full(len(self.c), self.threshold_at_zero), self.c)
@@ -141,14 +145,16 @@ class TopObjective:
     def dual_along_ray(self, alpha: np.ndarray, squared_norm: float, penalty: float) -> RayMaximum:
         """Maximise the dual along the ray of a feasible point, given its psi."""
         linear = float(alpha.sum()) - penalty
-        quadratic = 0.5 * self.loss.ridge * float((alpha / self.c) @ alpha) + 0.5 * squared_norm
+        per_c = alpha / self.c
+        ridge = 0.5 * self.loss.ridge * float(per_c @ alpha)
+        quadratic = ridge + 0.5 * squared_norm
         # Without any alpha there is no ray, whatever rounding has left of beta.
         if linear <= 0.0 or not alpha.any():
-            return RayMaximum(0.0, 0.0)
+            return RayMaximum(0.0, 0.0, ridge)
         scale = linear / (2.0 * quadratic) if quadratic > 0.0 else np.inf
         if self.loss.bounded:
-            scale = min(scale, 1.0 / float((alpha / self.c).max()))
-        return RayMaximum(scale * linear - scale * scale * quadratic, scale)
+            scale = min(scale, 1.0 / float(per_c.max()))
+        return RayMaximum(scale * linear - scale * scale * quadratic, scale, ridge)
 
 
 @dataclass(frozen=True)
@@ -222,9 +228,8 @@ def dual_bound(
     # The penalty is a difference of two terms; its norm moves with the point.
     terms = abs(penalty) + 2.0 * objective.threshold.shift * total
     linear = 2.0 * sum_error(alpha) + (gamma(count) + infeasible) * terms
-    ridge = 0.5 * objective.loss.ridge * float((alpha / objective.c) @ alpha)
     quadratic = half_square_error(length, error)
-    quadratic += gamma(count + len(model)) * (ridge + 0.5 * length * length)
+    quadratic += gamma(count + len(model)) * (ray.ridge + 0.5 * length * length)
     s = ray.scale
     return Bound(ray.value, s * linear + s * s * quadratic)
 

@@ -17,6 +17,7 @@ a few numbers, the *border*: the threshold first, then those of the side.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from scipy.optimize import brentq
 
+from .. import _core
 from .._losses import Loss
 from ..rows.operators import Rows
 
@@ -38,6 +40,15 @@ class ProductStep:
 
     da: np.ndarray
     db: np.ndarray
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """Longest step that keeps both factors positive; the sum's change with length and square."""
+
+    length: float
+    linear: float
+    quadratic: float
 
 
 @dataclass(frozen=True)
@@ -59,24 +70,22 @@ class Product:
     weight: np.ndarray
     reach: float = 1.0
 
-    def length(self, step: ProductStep) -> float:
-        """Longest step that keeps both factors non-negative."""
-        fall = float((step.da / self.a).min()) / self.reach
-        worst = min(fall, float((step.db / self.b).min()))
-        return np.inf if worst >= 0.0 else -1.0 / worst
+    def ahead(self, step: ProductStep) -> Outlook:
+        """Look where a step would lead."""
+        fall, other, linear, quadratic = _core.look_ahead(self.a, self.b, step.da, step.db)
+        finite(linear + quadratic)
+        worst = min(fall / self.reach, other)
+        return Outlook(np.inf if worst >= 0.0 else -1.0 / worst, linear, quadratic)
 
     def total(self) -> float:
         """Sum of the products."""
         return float(self.a @ self.b)
 
-    def total_after(self, step: ProductStep, length: float) -> float:
-        """Sum of the products after a step."""
-        return float((self.a + length * step.da) @ (self.b + length * step.db))
-
     def moved(self, step: ProductStep, length: float) -> Product:
         """Return the factors after a step."""
-        a, b = self.a + length * step.da, self.b + length * step.db
-        return Product(a, b, self.weight, self.reach)
+        return Product(
+            moved(self.a, step.da, length), moved(self.b, step.db, length), self.weight, self.reach
+        )
 
     def centred(self, a: np.ndarray, mu: float) -> Product:
         """Return these multipliers with the slacks that make every product mu."""
@@ -86,25 +95,45 @@ class Product:
         """Return the factors with more rows; `weight` is that of all."""
         return Product(np.concatenate([self.a, a]), np.concatenate([self.b, b]), weight, self.reach)
 
-    def target(self, mu: float) -> np.ndarray:
-        """Return the change wanted of each product."""
-        return mu * self.weight - self.a * self.b
-
 
 Products = dict[str, Product]
 Steps = dict[str, ProductStep]
-Goals = dict[str, np.ndarray]  # changes wanted of the products, by their names
 
 
-def goals(
-    products: Products, mu: float, last: Steps | None = None, second_order: float = 0.0
-) -> Goals:
-    """Return the change wanted of every product, less a share of the last step squared."""
-    wanted = {name: product.target(mu) for name, product in products.items()}
-    if last is not None and second_order:
-        for name, step in last.items():
-            wanted[name] -= second_order * (step.da * step.db)
-    return wanted
+@dataclass(frozen=True)
+class Goals:
+    """The change wanted of every product: to mu, less a share of the last step squared."""
+
+    products: Products
+    mu: float
+    last: Steps | None = None
+    second_order: float = 0.0
+
+    def terms(self, name: str) -> list[Any]:
+        """Return a product and its goal as compiled loops take them."""
+        product, last = self.products[name], None if self.last is None else self.last[name]
+        step = (None, None) if last is None else (last.da, last.db)
+        return [product.a, product.b, product.weight, self.mu, *step, self.second_order]
+
+    def number(self, name: str) -> float:
+        """Return the goal of a product of single numbers."""
+        a, b, weight, mu, da, db, second = self.terms(name)
+        wanted = mu * weight[0] - a[0] * b[0]
+        return float(wanted if da is None else wanted - second * da[0] * db[0])
+
+
+def finite(number: float) -> float:
+    """Return a number that compiled loops gave; they do not raise where it left the range."""
+    if not math.isfinite(number):
+        raise FloatingPointError("A sum over the rows is not finite.")
+    return number
+
+
+def moved(values: np.ndarray, change: np.ndarray, length: float) -> np.ndarray:
+    """Return the values after a step, in the memory of the change."""
+    change *= length
+    change += values
+    return change
 
 
 def bent(margin: np.ndarray, curvature: np.ndarray, mu: np.ndarray) -> np.ndarray:
@@ -148,11 +177,31 @@ def crossing(function: Callable[[float], float], low: float, high: float) -> flo
 
 
 @dataclass(frozen=True)
+class Rest:
+    """What moves the multipliers apart from scores and border, and the slacks.
+
+    `shift` is how slacks move on their own, None where they do not.
+    """
+
+    f: np.ndarray
+    Df: np.ndarray
+    sum_Df: float
+    shift: np.ndarray | None
+
+
+@dataclass(frozen=True)
 class PositiveEquations:
-    """Weights of the rows in the Newton system, and residuals of their equations."""
+    """Weights of the rows in the Newton system, their sum, and residuals of their equations.
+
+    `per_alpha` is how the slack of the loss answers to alpha; `columns` holds the weights and,
+    below them, what the last goal asked of the rows.
+    """
 
     E: np.ndarray
+    total: float
     residual: np.ndarray
+    per_alpha: np.ndarray
+    columns: np.ndarray
 
 
 class PositiveSide:
@@ -185,10 +234,6 @@ class PositiveSide:
         """The multipliers."""
         return self.products["alpha_y"].a
 
-    @property
-    def _xi(self) -> np.ndarray:
-        return self.products["gamma_xi"].b if self.bounded else self.ridge * self.alpha
-
     def start(self, t: float) -> None:
         """Choose multipliers for a model of which nothing is known."""
         violation = 1.0 + t - self.scores
@@ -214,31 +259,28 @@ class PositiveSide:
 
     def linearise(self, t: float) -> PositiveEquations:
         """Return what the Newton system needs."""
-        ay = self.products["alpha_y"]
-        per_alpha = ay.b / ay.a + self.ridge
+        ay, extra, per_alpha = self.products["alpha_y"], None, self.ridge
         if self.bounded:
             gx = self.products["gamma_xi"]
-            per_alpha += gx.b / gx.a
-        return PositiveEquations(1.0 / per_alpha, self.scores - t - 1.0 + self._xi - ay.b)
+            extra, per_alpha = gx.b, gx.b / gx.a
+        columns, residual = np.empty((2, len(ay.a))), np.empty(len(ay.a))
+        terms = (ay.a, ay.b, self.scores, 1.0, t + 1.0, per_alpha, extra)
+        total = finite(_core.row_weights(*terms, columns[0], residual))
+        return PositiveEquations(columns[0], total, residual, per_alpha, columns)
 
-    def rest(self, part: PositiveEquations, goal: Goals) -> np.ndarray:
+    def rest(self, part: PositiveEquations, goal: Goals) -> Rest:
         """Return what moves alpha apart from the scores and the threshold."""
-        e = goal["alpha_y"] / self.alpha - part.residual
-        if self.bounded:
-            e -= goal["gamma_xi"] / self.products["gamma_xi"].a
-        return e
+        shift = shift_of(goal, "gamma_xi", None) if self.bounded else None
+        return rest_of(goal, "alpha_y", part.residual, part.E, shift, part.columns[1])
 
-    def step(
-        self, part: PositiveEquations, goal: Goals, e: np.ndarray, dt: float, ds: np.ndarray
-    ) -> Steps:
+    def step(self, part: PositiveEquations, rest: Rest, dt: float, ds: np.ndarray) -> Steps:
         """Return the changes, given those of the threshold and of the scores."""
-        da = part.E * (dt - ds + e)
-        steps, dxi = {}, self.ridge * da
+        equations = (part.E, rest.f, part.residual)
+        change, dxi = row_step(ds, 1.0, dt, *equations, shift=rest.shift, per=part.per_alpha)
+        steps = {"alpha_y": change}
         if self.bounded:
-            gx = self.products["gamma_xi"]
-            dxi = (goal["gamma_xi"] + gx.b * da) / gx.a
-            steps["gamma_xi"] = ProductStep(-da, dxi)
-        return {"alpha_y": ProductStep(da, ds - dt + dxi + part.residual), **steps}
+            steps["gamma_xi"] = ProductStep(-change.da, dxi)
+        return steps
 
 
 @dataclass(frozen=True)
@@ -264,15 +306,6 @@ class RankedEquations:
     border: tuple[np.ndarray, ...]
     corner: np.ndarray
     own: Any = None
-
-
-@dataclass(frozen=True)
-class Rest:
-    """What moves the multipliers apart from scores and border, and the slacks."""
-
-    f: np.ndarray
-    Df: np.ndarray
-    shift: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -390,15 +423,64 @@ class RankedSide(ABC):
         """Return the changes, given those of the border and of the scores."""
 
 
-def rest_of(side: RankedSide, part: RankedEquations, goal: Goals, shift: np.ndarray) -> Rest:
+def rest_of(
+    goal: Goals,
+    name: str,
+    residual: np.ndarray,
+    D: np.ndarray,
+    shift: np.ndarray | None = None,
+    Df: np.ndarray | None = None,
+) -> Rest:
     """Return what the goals ask of rows whose slacks move by `shift` on their own."""
-    f = goal["beta_z"] / side.beta - part.residual - shift
-    return Rest(f, part.D * f, shift)
+    f = np.empty(len(D))
+    Df = np.empty(len(D)) if Df is None else Df
+    terms = [*goal.terms(name), residual, shift, D, f, Df]
+    sum_Df = finite(_core.row_rest(*terms))
+    return Rest(f, Df, sum_Df, shift)
 
 
-def shift_of(product: Product, goal: np.ndarray, residual: np.ndarray) -> np.ndarray:
+def shift_of(goal: Goals, name: str, residual: np.ndarray | None) -> np.ndarray:
     """Return how slacks move that have a multiplier of their own."""
-    return (goal - product.b * residual) / product.a
+    shift = np.empty(len(goal.products[name].a))
+    _core.row_shift(*[*goal.terms(name), residual, shift])
+    return shift
+
+
+def row_step(
+    ds: np.ndarray,
+    sign: float,
+    d_level: float,
+    D: np.ndarray,
+    f: np.ndarray,
+    residual: np.ndarray,
+    h: np.ndarray | None = None,
+    dm: float = 0.0,
+    shift: np.ndarray | None = None,
+    per: np.ndarray | None = None,
+) -> tuple[ProductStep, np.ndarray]:
+    """Return the changes of multipliers and slacks, and of what slacks have beside scores.
+
+    `h` and `per` say how these answer to a change of `dm` in the border and to multipliers.
+    """
+    da, db, d_extra = np.empty((3, len(ds)))
+    _core.row_step(ds, sign, d_level, D, f, residual, h, dm, shift, per, da, db, d_extra)
+    return ProductStep(da, db), d_extra
+
+
+def weights_of(
+    product: Product,
+    scores: np.ndarray,
+    q: float,
+    per: np.ndarray | None = None,
+    extra: np.ndarray | None = None,
+) -> tuple[np.ndarray, float, np.ndarray]:
+    """Return the weights of the threshold's rows, their sum, and residuals of their constraints.
+
+    Slacks beside the scores, `extra`, answer to multipliers by `per`, or are that times these.
+    """
+    D, residual = np.empty((2, len(scores)))
+    terms = (product.a, product.b, scores, -1.0, q, per, extra)
+    return D, finite(_core.row_weights(*terms, D, residual)), residual
 
 
 def boxed_or_recalled(

@@ -25,7 +25,6 @@ from ..rows.rounding import gamma
 from .sides import (
     Goals,
     Product,
-    ProductStep,
     RankedEquations,
     RankedSide,
     Rest,
@@ -34,6 +33,8 @@ from .sides import (
     bent,
     crossing,
     rest_of,
+    row_step,
+    weights_of,
 )
 from .thresholds import Cutoffs, Excess, RankedScores, Recipe, Threshold
 
@@ -178,9 +179,9 @@ class SoftMaximum(Threshold):
 
 @dataclass(frozen=True)
 class _Softened:
-    """The slacks, how they answer to S, and the residual of t."""
+    """How the slacks answer to beta and to S, and the residual of t."""
 
-    u: np.ndarray
+    per_beta: np.ndarray
     h: np.ndarray
     threshold_residual: float
 
@@ -230,24 +231,25 @@ class SoftMaximumSide(RankedSide):
     def linearise(self, t: float, total: float) -> RankedEquations:
         """Return what the Newton system needs."""
         bz = self.products["beta_z"]
-        u = self._per_beta(total) * bz.a
-        D, h = bz.a / (bz.b + u), u / total
+        per_beta = self._per_beta(total)
+        D, sum_D, residual = weights_of(bz, self.scores, self.q, per_beta)
+        h = per_beta * bz.a / total
         Dh = D * h
         sum_Dh = float(Dh.sum())
         # Rows: balance of alpha, balance of beta, definition of t.
         corner = np.array(
             [
                 [0.0, 0.0, -1.0],
-                [0.0, -float(D.sum()), sum_Dh - 1.0],
+                [0.0, -sum_D, sum_Dh - 1.0],
                 [1.0, sum_Dh - 1.0, float(bz.a @ h) / total - float(Dh @ h)],
             ]
         )
-        own = _Softened(u, h, self.q + 0.5 * float(bz.a @ h) + self._shift - t)
-        return RankedEquations(D, self.q + u - self.scores - bz.b, (D, -Dh), corner, own)
+        own = _Softened(per_beta, h, self.q + 0.5 * float(bz.a @ h) + self._shift - t)
+        return RankedEquations(D, residual, (D, -Dh), corner, own)
 
     def rest(self, part: RankedEquations, goal: Goals) -> Rest:
         """Return what the goals ask of the rows."""
-        return rest_of(self, part, goal, np.zeros(len(self.scores)))
+        return rest_of(goal, "beta_z", part.residual, part.D)
 
     def right(self, part: RankedEquations, rest: Rest, sums: Sums, goal: Goals) -> np.ndarray:
         """Return the right-hand sides of the border's equations."""
@@ -255,7 +257,7 @@ class SoftMaximumSide(RankedSide):
         return np.array(
             [
                 sums.target - sums.moved_alpha - sums.alpha,
-                sums.target - float(rest.Df.sum()) - float(self.beta.sum()),
+                sums.target - rest.sum_Df - float(self.beta.sum()),
                 own.threshold_residual + float(own.h @ rest.Df),
             ]
         )
@@ -266,7 +268,6 @@ class SoftMaximumSide(RankedSide):
         """Return the changes, given those of the border and of the scores."""
         dt, dq, dS = (float(change) for change in border)
         own: _Softened = part.own
-        d_beta = part.D * (ds - dq + own.h * dS + rest.f)
-        du = own.u / self.beta * d_beta - own.h * dS
-        moved = ProductStep(d_beta, dq + du - ds + part.residual)
-        return SideStep(dt, dq, dS, {"beta_z": moved})
+        equations = (part.D, rest.f, part.residual)
+        change, _ = row_step(ds, -1.0, dq, *equations, own.h, dS, per=own.per_beta)
+        return SideStep(dt, dq, dS, {"beta_z": change})

@@ -39,7 +39,9 @@ from .sides import (
     bent,
     boxed_or_recalled,
     rest_of,
+    row_step,
     shift_of,
+    weights_of,
 )
 from .thresholds import Cutoffs, Excess, RankedScores, Recipe, Threshold
 
@@ -300,26 +302,25 @@ class QuantileSide(RankedSide):
     def linearise(self, t: float, total: float) -> RankedEquations:
         bz, level = self.products["beta_z"], self.products["level"]
         zeta, own = self._slacks()
-        D = 1.0 / (bz.b / bz.a + own.per_beta)
+        D, sum_D, residual = weights_of(bz, self.scores, self.q, own.per_beta, zeta)
         Dh = D * own.h
         sum_Dh, slack = float(Dh.sum()), float(level.b[0] / level.a[0])
         # Rows: balance of alpha and beta, budget of the slacks.
         last = float(Dh @ own.h) - float(own.cost @ own.h) - slack
-        corner = np.array([[float(D.sum()), -sum_Dh], [-sum_Dh, last]])
-        return RankedEquations(D, self.q + zeta - self.scores - bz.b, (D, -Dh), corner, own)
+        corner = np.array([[sum_D, -sum_Dh], [-sum_Dh, last]])
+        return RankedEquations(D, residual, (D, -Dh), corner, own)
 
     def rest(self, part: RankedEquations, goal: Goals) -> Rest:
         own: _Slacks = part.own
-        if own.residual is None:
-            return rest_of(self, part, goal, np.zeros(len(self.scores)))
-        shift = shift_of(self.products["eta_zeta"], goal["eta_zeta"], own.residual)
-        return rest_of(self, part, goal, shift)
+        shift = None if own.residual is None else shift_of(goal, "eta_zeta", own.residual)
+        return rest_of(goal, "beta_z", part.residual, part.D, shift)
 
     def right(self, part: RankedEquations, rest: Rest, sums: Sums, goal: Goals) -> np.ndarray:
         own: _Slacks = part.own
-        beta = float(self.beta.sum()) + float(rest.Df.sum())
-        spent = float(own.cost @ rest.shift) + float(own.h @ rest.Df)
-        level_goal = float(goal["level"][0]) / self._m
+        beta, spent = float(self.beta.sum()) + rest.sum_Df, float(own.h @ rest.Df)
+        if rest.shift is not None:
+            spent += float(own.cost @ rest.shift)
+        level_goal = goal.number("level") / self._m
         return np.array(
             [beta - sums.alpha - sums.moved_alpha, own.budget_residual - spent - level_goal]
         )
@@ -329,12 +330,12 @@ class QuantileSide(RankedSide):
     ) -> SideStep:
         dt, dm = (float(change) for change in border)
         level, own = self.products["level"], part.own
-        d_beta = part.D * (ds - dt + own.h * dm + rest.f)
-        d_zeta = rest.shift - own.h * dm + own.per_beta * d_beta
-        steps: Steps = {"beta_z": ProductStep(d_beta, dt + d_zeta - ds + part.residual)}
+        equations = (part.D, rest.f, part.residual)
+        change, d_zeta = row_step(ds, -1.0, dt, *equations, own.h, dm, rest.shift, own.per_beta)
+        steps: Steps = {"beta_z": change}
         if own.residual is not None:
-            steps["eta_zeta"] = ProductStep(self.weight * dm - d_beta + own.residual, d_zeta)
-        db = float(goal["level"][0] - level.b[0] * dm) / self._m
+            steps["eta_zeta"] = ProductStep(self.weight * dm - change.da + own.residual, d_zeta)
+        db = (goal.number("level") - float(level.b[0]) * dm) / self._m
         steps["level"] = ProductStep(np.array([dm]), np.array([db]))
         return SideStep(dt, dt, None, steps)
 

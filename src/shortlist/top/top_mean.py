@@ -30,7 +30,9 @@ from .sides import (
     boxed_or_recalled,
     crossing,
     rest_of,
+    row_step,
     shift_of,
+    weights_of,
 )
 from .sweeps import contenders
 from .thresholds import Cutoffs, Excess, RankedScores, Recipe, Threshold
@@ -146,12 +148,12 @@ class TopMean(Threshold):
         return None if self.k <= min(1.0, float(weight.min())) else weight / self.k
 
     def value(self, scores: np.ndarray, weight: np.ndarray) -> float:
-        lightest, heaviest = float(weight.min()), float(weight.max())
+        lightest = float(weight.min())
         if self.k <= min(1.0, lightest):
             return float(scores.max())
         rows = self.k / lightest
         count = min(int(rows), len(scores))
-        if lightest == heaviest and rows == int(rows):
+        if rows == int(rows) and lightest == float(weight.max()):
             top = scores[contenders(scores, count)]
             return float(np.partition(top, len(top) - count)[len(top) - count :].mean())
         index = contenders(scores, count + 2)
@@ -196,28 +198,29 @@ class HighestSide(RankedSide):
 
     def linearise(self, t: float, total: float) -> RankedEquations:
         bz = self.products["beta_z"]
-        D = bz.a / bz.b
-        return RankedEquations(D, self.q - self.scores - bz.b, (D,), np.array([[float(D.sum())]]))
+        D, sum_D, residual = weights_of(bz, self.scores, self.q)
+        return RankedEquations(D, residual, (D,), np.array([[sum_D]]))
 
     def rest(self, part: RankedEquations, goal: Goals) -> Rest:
-        return rest_of(self, part, goal, np.zeros(len(self.scores)))
+        return rest_of(goal, "beta_z", part.residual, part.D)
 
     def right(self, part: RankedEquations, rest: Rest, sums: Sums, goal: Goals) -> np.ndarray:
-        beta = float(self.beta.sum()) + float(rest.Df.sum())
+        beta = float(self.beta.sum()) + rest.sum_Df
         return np.array([beta - sums.moved_alpha - sums.alpha])
 
     def step(
         self, part: RankedEquations, rest: Rest, border: np.ndarray, ds: np.ndarray, goal: Goals
     ) -> SideStep:
         dt = float(border[0])
-        moved = ProductStep(part.D * (ds - dt + rest.f), dt - ds + part.residual)
-        return SideStep(dt, dt, None, {"beta_z": moved})
+        change, _ = row_step(ds, -1.0, dt, part.D, rest.f, part.residual)
+        return SideStep(dt, dt, None, {"beta_z": change})
 
 
 @dataclass(frozen=True)
 class _Caps:
-    """Response of the slacks to the total, and residuals of the caps and of t."""
+    """Response of the slacks to multipliers and total, and residuals of the caps and of t."""
 
+    per_beta: np.ndarray
     h: np.ndarray
     residual: np.ndarray
     threshold_residual: float
@@ -284,24 +287,26 @@ class TopMeanSide(RankedSide):
 
     def linearise(self, t: float, total: float) -> RankedEquations:
         bz, ez, cap = self.products["beta_z"], self.products["eta_zeta"], self.cap
-        D = 1.0 / (bz.b / bz.a + ez.b / ez.a)
-        h = ez.b * cap / ez.a
+        per_beta = ez.b / ez.a
+        D, sum_D, residual = weights_of(bz, self.scores, self.q, per_beta, ez.b)
+        h = per_beta * cap
         Dh = D * h
         sum_Dh = float(Dh.sum())
         # Rows: balance of alpha, balance of beta, definition of t.
         corner = np.array(
             [
                 [0.0, 0.0, -1.0],
-                [0.0, -float(D.sum()), sum_Dh - 1.0],
+                [0.0, -sum_D, sum_Dh - 1.0],
                 [1.0, sum_Dh - 1.0, float(cap @ h) - float(Dh @ h)],
             ]
         )
-        own = _Caps(h, cap * total - bz.a - ez.a, self.q + float(cap @ ez.b) - t)
-        return RankedEquations(D, self.q + ez.b - self.scores - bz.b, (D, -Dh), corner, own)
+        left = cap * total - bz.a - ez.a
+        own = _Caps(per_beta, h, left, self.q + float(cap @ ez.b) - t)
+        return RankedEquations(D, residual, (D, -Dh), corner, own)
 
     def rest(self, part: RankedEquations, goal: Goals) -> Rest:
-        shift = shift_of(self.products["eta_zeta"], goal["eta_zeta"], part.own.residual)
-        return rest_of(self, part, goal, shift)
+        shift = shift_of(goal, "eta_zeta", part.own.residual)
+        return rest_of(goal, "beta_z", part.residual, part.D, shift)
 
     def right(self, part: RankedEquations, rest: Rest, sums: Sums, goal: Goals) -> np.ndarray:
         own: _Caps = part.own
@@ -309,7 +314,7 @@ class TopMeanSide(RankedSide):
         return np.array(
             [
                 sums.target - sums.moved_alpha - sums.alpha,
-                sums.target - float(rest.Df.sum()) - float(self.beta.sum()),
+                sums.target - rest.sum_Df - float(self.beta.sum()),
                 moved_t + float(own.h @ rest.Df),
             ]
         )
@@ -318,15 +323,11 @@ class TopMeanSide(RankedSide):
         self, part: RankedEquations, rest: Rest, border: np.ndarray, ds: np.ndarray, goal: Goals
     ) -> SideStep:
         dt, dq, dS = (float(change) for change in border)
-        ez, own = self.products["eta_zeta"], part.own
-        d_beta = part.D * (ds - dq + own.h * dS + rest.f)
-        d_eta = self.cap * dS - d_beta + own.residual
-        d_zeta = (goal["eta_zeta"] - ez.b * d_eta) / ez.a
-        products = {
-            "beta_z": ProductStep(d_beta, dq + d_zeta - ds + part.residual),
-            "eta_zeta": ProductStep(d_eta, d_zeta),
-        }
-        return SideStep(dt, dq, dS, products)
+        own: _Caps = part.own
+        equations = (part.D, rest.f, part.residual)
+        change, d_zeta = row_step(ds, -1.0, dq, *equations, own.h, dS, rest.shift, own.per_beta)
+        d_eta = self.cap * dS - change.da + own.residual
+        return SideStep(dt, dq, dS, {"beta_z": change, "eta_zeta": ProductStep(d_eta, d_zeta)})
 
 
 def top_mean_side(working: RankedRows, k: float, capped: bool) -> RankedSide:

@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 TESTS = [
     "tests/core",
     "tests/rows",
+    "tests/top/test_interior_loops.py",
     "tests/top/test_pair_steps.py",
     "tests/top/test_projections.py",
     "tests/top/test_score_parts.py",

@@ -207,8 +207,8 @@ def pair_steps(
     Returns their number.
     """
 
-def memory(size: int) -> np.ndarray:
-    """Return so many bytes, whatever is in them; not of huge pages unless the system says so."""
+def room(n_rows: int, n_columns: int, single: bool) -> np.ndarray:
+    """Return a matrix of anything, which takes memory only where it is written to."""
 
 def add_rows(
     rows: np.ndarray,

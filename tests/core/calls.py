@@ -94,7 +94,7 @@ def calls():
             {"rows": x, "lowest": np.zeros(D), "highest": np.zeros(D)},
             ("lowest", "highest"),
         ),
-        Call("memory", {"size": 8}),
+        Call("room", {"n_rows": 2, "n_columns": 3, "single": True}),
         Call(
             "add_rows",
             {"rows": gram, "slots": i64[:3], "coefficients": f[:3], "out": np.zeros(N)},

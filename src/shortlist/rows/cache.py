@@ -14,7 +14,6 @@ import numpy as np
 
 from .. import _core
 from .kernels import KernelMatrix
-from .memory import room
 from .threads import every
 
 # Blocks of rows that are used once and forgotten.
@@ -74,7 +73,7 @@ class RowCache:
         budget -= self._copied
         count = 0 if kernel.cheap else int(min(n, budget // (n * kernel.dtype.itemsize)))
         # Memory is touched, and so taken, only as rows arrive.
-        self._rows = room((count, n), kernel.dtype)
+        self._rows = _core.room(count, n, kernel.dtype == np.float32)
         self._slot = np.full(n, -1)
         self._filled = np.zeros(n, dtype=np.intp)
         self._free = list(range(count - 1, -1, -1))

@@ -15,7 +15,6 @@ import numpy as np
 from scipy import sparse
 
 from .. import _core
-from .memory import room
 from .rounding import canonical
 from .threads import every
 
@@ -106,7 +105,7 @@ class GaussianEntries:
         if self._X is not self._Y or size > most:
             return 0
         self._kept = None
-        kept = room((len(order), self._X.shape[1]), self.dtype)
+        kept = _core.room(len(order), self._X.shape[1], self.dtype == np.float32)
 
         def copy(start: int) -> None:
             part = slice(start, start + _COLUMNS)

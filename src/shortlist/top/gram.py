@@ -16,7 +16,6 @@ import numpy as np
 from .. import _core
 from ..rows.cache import Known, RowCache, add_rows
 from ..rows.kernels import KernelMatrix
-from ..rows.memory import room
 from ..rows.threads import every
 from .kernel_problem import KernelTopProblem
 
@@ -166,7 +165,7 @@ class Memory:
         dtype, size = self.cache.kernel.dtype, n_rows * n_columns
         if self._matrix.dtype != dtype or len(self._matrix) < size:
             self._matrix = np.empty(0)
-            self._matrix = room((max(size, likely),), dtype)
+            self._matrix = _core.room(1, max(size, likely), dtype == np.float32)[0]
         self.cache.most_working = max(self.cache.most_working, size)
         return self._matrix[:size].reshape(n_rows, n_columns)
 

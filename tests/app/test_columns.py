@@ -19,8 +19,8 @@ from shortlist._app._tables import TableError
 from shortlist.picking.race.models import FAMILIES, Task, as_numbers
 
 
-@pytest.fixture
-def table():
+@pytest.fixture(scope="module")
+def made_table():
     rng = np.random.default_rng(0)
     n = 120
     return pd.DataFrame(
@@ -35,6 +35,19 @@ def table():
             "empty": "",
         }
     )
+
+
+@pytest.fixture
+def table(made_table):
+    return made_table.copy()
+
+
+@pytest.fixture(scope="module")
+def made_features(made_table):
+    """What every model learns from."""
+    columns, typed = read_columns(made_table)
+    features = Features(columns, typed)
+    return columns, features, features.make(typed)
 
 
 def test_types(table):
@@ -174,13 +187,11 @@ def test_leaks():
     ],
 )
 @pytest.mark.filterwarnings("ignore:n_components > n_samples")
-def test_every_model_can_be_saved_and_ranks_alike(family, n_rows, table, tmp_path):
-    columns, typed = read_columns(table)
+def test_every_model_can_be_saved_and_ranks_alike(family, n_rows, table, made_features, tmp_path):
+    columns, features, made = made_features
     y = (np.arange(120) % 3 == 0).astype(int)
     task = Task(0.1, n_rows, False, "counts", "quick", 0)
     _, estimator = next(iter(FAMILIES[family][0](task)))
-    features = Features(columns, typed)
-    made = features.make(typed)
     if family == "PatMat of sets":
         estimator.set_params(kernel="rbf")
     stack = TopStack([("member", estimator)], cv=2)

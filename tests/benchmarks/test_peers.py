@@ -12,7 +12,7 @@ from benchmarks.peers.tables import against_baseline, critical_difference, grid,
 from benchmarks.store import Store, open_text
 from benchmarks.summary import Summary
 
-TINY = ["--sets", "wine_2", "--classes", "digits", "--splits", "1", "--rows", "120"]
+TINY = ["--sets", "wine_2", "--classes", "digits", "--splits", "1", "--rows", "80"]
 
 
 def test_everybody_has_the_same_number_of_candidates():

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pytest
 from scipy import sparse
 
 OFFSETS = (1e4, 1e6, 1e8, 1e12)
@@ -129,6 +130,26 @@ KINDS: dict[str, Callable[[Nasty, np.random.Generator], Nasty]] = {
     "weights": _weights,
     "far and weighted": _far_and_weighted,
 }
+
+
+def some_slow(cases: Sequence[Any]) -> list[Any]:
+    """Return the cases, the second half for the slow tests."""
+    usual = len(cases) // 2
+    return [*cases[:usual], *(pytest.param(c, marks=pytest.mark.slow) for c in cases[usual:])]
+
+
+def in_turns(models: Sequence[Any]) -> list[Any]:
+    """Return every model with every kind of data; every other pair is for the slow tests.
+
+    Each model meets half of the kinds and each kind half of the models in the usual run.
+    """
+    return [
+        pytest.param(model, kind, marks=pytest.mark.slow) if (i + j) % 2 else (model, kind)
+        for i, model in enumerate(models)
+        for j, kind in enumerate(KINDS)
+    ]
+
+
 SHIFT_FREE = ("linear", "rbf", "laplacian")
 STORAGES = ("dense", "csr", "memmap", "blocks", "dask")
 

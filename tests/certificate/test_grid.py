@@ -19,7 +19,12 @@ CLUSTER = [
 
 
 @pytest.mark.parametrize(
-    ("place", "kind", "way"), SAMPLE + CLUSTER, ids=lambda part: str(part).replace(" ", "_")
+    ("place", "kind", "way"),
+    [
+        pytest.param(*case, marks=pytest.mark.slow) if number % 2 else case
+        for number, case in enumerate(SAMPLE + CLUSTER)
+    ],
+    ids=lambda part: str(part).replace(" ", "_"),
 )
 def test_certificate(place, kind, way, tmp_path):
     if place.solver == "exact":

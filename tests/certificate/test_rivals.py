@@ -8,7 +8,7 @@ import pytest
 
 from shortlist.rivals import MetricSVM
 
-from .nasty import KINDS, check_certificate, make, stored
+from .nasty import KINDS, check_certificate, make, some_slow, stored
 from .rival_problems import METRICS, metric_objective, random_problem
 
 UNWEIGHTED = [kind for kind in KINDS if "weight" not in kind]
@@ -61,7 +61,7 @@ def test_an_interrupted_refit_changes_nothing(metric):
     assert vars(model) == kept
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", some_slow(range(30)))
 def test_random_problems(seed):
     """All rivals; ``python -m tests.certificate.random_problems`` runs many more."""
     case = random_problem(np.random.default_rng(seed))

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from drawing import draws
 from shortlist import PatMat, TopPush
 
-from .nasty import KINDS, STORAGES, check_certificate, make, stored
+from .nasty import STORAGES, check_certificate, in_turns, make, stored
 from .top_problems import best_known, estimators, objective
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -23,8 +23,11 @@ def name_of(model):
 
 
 @pytest.mark.parametrize("turn", [0, pytest.param(1, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("model", estimators(), ids=name_of)
+@pytest.mark.parametrize(
+    ("model", "kind"),
+    in_turns(estimators()),
+    ids=lambda part: part if isinstance(part, str) else name_of(part),
+)
 def test_nasty_data(model, kind, turn):
     """Precisions take turns over kinds and models; with the slow tests all of them meet."""
     if kind == "one negative" and getattr(model, "k", 1) > 1:

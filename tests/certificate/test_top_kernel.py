@@ -13,7 +13,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from drawing import draws
 from shortlist import PatMat, TopPush
 
-from .nasty import KINDS, Nasty, check_certificate, make
+from .nasty import Nasty, check_certificate, in_turns, make, some_slow
 from .top_kernel_problems import (
     check_kernel,
     kernel_objective,
@@ -36,13 +36,14 @@ ESTIMATORS = [
 ]
 
 
-def name_of(model):
-    return f"{type(model).__name__}-{model.kernel}-{model.loss}-{model.solver}"
+def id_of(part):
+    if isinstance(part, str):
+        return part
+    return f"{type(part).__name__}-{part.kernel}-{part.loss}-{part.solver}"
 
 
 @pytest.mark.parametrize("turn", [0, pytest.param(1, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("model", ESTIMATORS, ids=name_of)
+@pytest.mark.parametrize(("model", "kind"), in_turns(ESTIMATORS), ids=id_of)
 def test_nasty_data(model, kind, turn):
     """Precisions and storages take turns; where the origin is free, offsets converge."""
     number = (ESTIMATORS.index(model) + turn) % 2
@@ -106,9 +107,7 @@ def test_float32_rows_with_a_mean(options, loss):
         check_certificate(model.certificate_, kernel_objective(model, data, K))
 
 
-@pytest.mark.parametrize(
-    "seed", [*range(8), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(8, 20))]
-)
+@pytest.mark.parametrize("seed", some_slow(range(20)))
 def test_two_values(seed):
     """Zeros and hundred millions only: nothing is divided by what has become zero."""
     rng = np.random.default_rng(seed)

@@ -79,9 +79,3 @@ LONG = {
         lambda: binary(400, 20, 0.4),
     ),
 }
-
-
-def long_fit(name, **limits):
-    """Return an estimator and its data."""
-    model, data = LONG[name]
-    return model.set_params(**{**ENDLESS, "time_limit": None, **limits}), *data()

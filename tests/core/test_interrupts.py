@@ -12,10 +12,11 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from shortlist import _core
 
-from .long_fits import LONG, classes, long_fit
+from .long_fits import ENDLESS, LONG, classes
 from .made import dual
 
 ENOUGH = 0.05  # seconds of processor time before the signal
@@ -36,6 +37,12 @@ def soon():
             _core.dense_scores(X, np.ones(64), out)
         taken.append(time.process_time() - begin)
     return 2 * BETWEEN + PIECES * float(np.median(taken))
+
+
+@pytest.fixture(scope="module", params=LONG)
+def long(request):
+    """A fit that does not end; both ways to end it share its rows."""
+    return LONG[request.param][0], *LONG[request.param][1]()
 
 
 @contextlib.contextmanager
@@ -69,9 +76,9 @@ def deadline(seconds):
 
 
 @pytest.mark.skipif(not hasattr(signal, "ITIMER_PROF"), reason="no timer of processor time")
-@pytest.mark.parametrize("name", LONG)
-def test_interrupt(name, soon):
-    model, X, y = long_fit(name)
+def test_interrupt(long, soon):
+    model, X, y = long
+    model = clone(model).set_params(**ENDLESS)
     begin = time.process_time()
     with pytest.raises(KeyboardInterrupt), interrupt_after(ENOUGH):
         model.fit(X, y)
@@ -79,9 +86,9 @@ def test_interrupt(name, soon):
     assert not hasattr(model, "certificate_")
 
 
-@pytest.mark.parametrize("name", LONG)
-def test_time_limit(name, soon):
-    model, X, y = long_fit(name, time_limit=ENOUGH)
+def test_time_limit(long, soon):
+    model, X, y = long
+    model = clone(model).set_params(**ENDLESS, time_limit=ENOUGH)
     begin = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

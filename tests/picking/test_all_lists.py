@@ -135,7 +135,7 @@ def test_every_combination_of_terms(names):
 @pytest.mark.parametrize("timed", [False, True], ids=["shuffled", "in time"])
 def test_the_list_of_pick_is_the_best_of_all_lists(goal, timed, monkeypatch):
     """With value, cost, entities, two groupings and handled rows at once, and a base rate."""
-    monkeypatch.setattr("shortlist.picking.terms.replay._FEW_REPLAYS", 10)
+    monkeypatch.setattr("shortlist.picking.terms.replay._FEW_REPLAYS", 5)
     names = ("value", "cost", "one per", "north", "small", "exclude")
     said = told(names) | ({"time": "day", "delay": 2} if timed else {})
     models = {"ridge": Ridge()}

@@ -29,7 +29,12 @@ from ..rows.kernels import KernelMatrix
 from ..rows.threads import team
 from .kernel_problem import DualPoint, Evaluation, KernelTopProblem, Layout, alpha_bound, evaluate
 from .kernel_proof import KernelProver, Proved
+from .level import Progress
 from .working_set import Held, PairState, Violation, Working, pair_steps
+
+# Passes in which the gap has not fallen by a tenth, after which nothing is hoped for: random pairs
+# come closer slowly, but steadily.
+_STALL = 1000
 
 _Seen = tuple[Evaluation, DualPoint, np.ndarray]
 
@@ -132,6 +137,7 @@ class _Walk:
         point = self._start()
         scores, work = self._score(point), self._work()
         best, dual = (evaluate(terms, point, scores), point, scores), 0.0
+        progress = Progress()
         while True:
             now = evaluate(terms, point, scores)
             dual = max(dual, now.dual)
@@ -153,6 +159,14 @@ class _Walk:
                     work = self._work()
                 point = self.proved.point
                 scores = self._score(point)
+                best, dual = (evaluate(terms, point, scores), point, scores), 0.0
+            if progress.stalls(best[0].primal - dual) and progress.count >= _STALL:
+                # Below the rounding of float32 entries no pair is seen to gain.
+                if self.rows.kernel.dtype == np.float64 or self.problem.kernel.precomputed:
+                    monitor.stall()
+                    return
+                self._widen()
+                work, scores, progress = self._work(), self._score(point), Progress()
                 best, dual = (evaluate(terms, point, scores), point, scores), 0.0
             state = PairState.of(terms, form, point, scores, scores)
             most = min(n_variables, monitor.max_iter - monitor.iteration)

@@ -31,7 +31,7 @@ def pytest_configure(config):
 # What costs a list most, how much of it is enough, and the tests that try it whole.
 FEW = dict.fromkeys(("quick", "normal", "thorough"), 12)
 LESS = [
-    ("shortlist.picking.drift.telling._TREES", 3, {"test_drift"}),
+    ("shortlist.picking.drift.telling._TREES", 3, {"test_drift"}),  # there a third
     ("shortlist.stacking.heads.BAGS", 3, {"test_heads", "test_topstack"}),
     ("shortlist.picking.terms.replay._REPLAYS", 60, {"test_replay"}),
     ("shortlist.picking.race.models._FOLD_TREES", FEW, {"test_race"}),

@@ -35,10 +35,10 @@ def classes(n, d, m, stored="dense"):
 
 
 LONG = {
-    "TopPush-newton": (TopPush(k=0.05, solver="newton", C=1e4), lambda: binary(100_000, 60)),
+    "TopPush-newton": (TopPush(k=0.05, solver="newton", C=1e4), lambda: binary(40_000, 60)),
     "TopPush-newton-f4": (
         TopPush(k=0.05, solver="newton", C=1e4),
-        lambda: binary(100_000, 60, dtype=np.float32),
+        lambda: binary(40_000, 60, dtype=np.float32),
     ),
     "TopPush-accelerated": (TopPush(solver="accelerated", C=1e3), lambda: binary(20_000, 30)),
     "TopPush-smo": (
@@ -53,7 +53,7 @@ LONG = {
         PatMat(tau=0.1, kernel="rbf", gamma=0.05, C=1e4, solver="smo"),
         lambda: binary(6_000, 10, 0.3),
     ),
-    "RankSVM-newton": (RankSVM(C=1e3), lambda: graded(50_000, 20)),
+    "RankSVM-newton": (RankSVM(C=1e3), lambda: graded(20_000, 20)),
     "RankSVM-fw": (RankSVM(C=1e3, loss="hinge", solver="fw"), lambda: graded(30_000, 20)),
     "RankSVM-rbf": (RankSVM(C=1e3, kernel="rbf", gamma=0.1), lambda: graded(3_000, 10)),
     "TopKSVC-block": (TopKSVC(k=3, C=1e3, solver="block"), lambda: classes(20_000, 60, 30)),

@@ -131,8 +131,15 @@ def test_every_combination_of_terms(names):
 
 
 @pytest.mark.filterwarnings("ignore:The list is not better")
-@pytest.mark.parametrize("goal", ["hits", "sum"])
-@pytest.mark.parametrize("timed", [False, True], ids=["shuffled", "in time"])
+@pytest.mark.parametrize(
+    ("goal", "timed"),
+    [
+        ("hits", True),
+        ("sum", False),
+        pytest.param("hits", False, marks=pytest.mark.slow),
+        pytest.param("sum", True, marks=pytest.mark.slow),
+    ],
+)
 def test_the_list_of_pick_is_the_best_of_all_lists(goal, timed, monkeypatch):
     """With value, cost, entities, two groupings and handled rows at once, and a base rate."""
     monkeypatch.setattr("shortlist.picking.terms.replay._FEW_REPLAYS", 5)

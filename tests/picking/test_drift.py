@@ -57,6 +57,15 @@ def moved(n, centre, seed):
     return X, rng.random(n) < expit(1.6 * X[:, 0] + 1.2 * X[:, 1] - 1.5)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def fewer_trees(request):
+    """A third is enough to tell these tables apart; the slow tests count alarms of all."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.config.option.markexpr == "not slow":
+            patch.setattr(telling, "_TREES", telling._TREES // 3)
+        yield
+
+
 @pytest.fixture
 def both():
     rng = np.random.default_rng(0)

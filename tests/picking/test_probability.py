@@ -89,7 +89,17 @@ def check_one_number(here):
             assert (gain[left] <= 0).all()
 
 
-@pytest.mark.parametrize("terms", TERMS.values(), ids=TERMS)
+# What others hold among more.
+PARTS = {"limits", "exclusion", "time", "value", "cost", "value and base rate"}
+
+
+@pytest.mark.parametrize(
+    "terms",
+    [
+        pytest.param(said, id=name, marks=[pytest.mark.slow] if name in PARTS else [])
+        for name, said in TERMS.items()
+    ],
+)
 def test_there_is_one_number_for_each_row_under_any_terms(terms):
     X, y = rows(400, 0)
     new, _ = rows(200, 1)

@@ -22,7 +22,17 @@ def solve(a, y, q, c, rho, pseudo=False):
 
 @pytest.mark.parametrize("pseudo", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("m", "k"), [(2, 1), (3, 2), (4, 4), (6, 1), (6, 3), (8, 5)])
+@pytest.mark.parametrize(
+    ("m", "k"),
+    [
+        (2, 1),
+        pytest.param(3, 2, marks=pytest.mark.slow),
+        (4, 4),
+        pytest.param(6, 1, marks=pytest.mark.slow),
+        (6, 3),
+        (8, 5),
+    ],
+)
 def test_against_a_qp_solver(m, k, kind, pseudo):
     """Ties, zeros, y in and out of the top k; 80 blocks for each case, 2,880 in all."""
     if pseudo and k >= m:

@@ -242,6 +242,31 @@ def gaussian_entries(
 ) -> None:
     """Write ``exp(inner - row_squares - column_squares)`` to rows `slots` of `out`."""
 
+def multiplies_bytes() -> bool:
+    """Whether the processor has products of bytes, and this build uses them."""
+
+def grid_codes(
+    X: np.ndarray,
+    lowest: np.ndarray,
+    step: float,
+    out: np.ndarray,
+    squares: np.ndarray,
+    errors: np.ndarray,
+) -> None:
+    """Write how many steps every value is above the lowest, the squared lengths of these
+    rows and the squared distances to them; infinite where a byte does not hold a value."""
+
+def grid_entries(
+    codes: np.ndarray,
+    rows: np.ndarray,
+    columns: np.ndarray,
+    scale: float,
+    out: np.ndarray,
+    slots: np.ndarray,
+    to: np.ndarray,
+) -> None:
+    """Write ``exp(-scale * squared distance)`` to rows `slots` and columns `to` of `out`."""
+
 def add_gaussian(
     rows: np.ndarray,
     row_squares: np.ndarray,

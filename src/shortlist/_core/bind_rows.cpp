@@ -7,6 +7,7 @@
 #include "bindings.hpp"
 #include "gaussian.hpp"
 #include "gaussian_tiles.hpp"
+#include "grid.hpp"
 #include "interrupt.hpp"
 #include "kernel_rows.hpp"
 #include "rows.hpp"
@@ -256,6 +257,63 @@ void bind_gaussian(nb::module_& m) {
       "out"_out);
 }
 
+void check_features(std::size_t stride) {
+  if (stride % 4 != 0 || stride > kGridFeatures)
+    refuse("codes must have a multiple of 4 columns, at most " + std::to_string(kGridFeatures) +
+           ", got " + std::to_string(stride));
+}
+
+template <typename V>
+void bind_grid_codes(nb::module_& m) {
+  m.def(
+      "grid_codes",
+      [](InMatrix<V> X, In<double> lowest, double step, OutMatrix<std::uint8_t> out,
+         Out<double> squares, Out<double> errors) {
+        const std::size_t n = X.shape(0), d = X.shape(1), stride = grid_stride(d);
+        check_features(stride);
+        check_size("lowest", lowest, d);
+        check_shape("out", out, n, stride);
+        check_size("squares", squares, n);
+        check_size("errors", errors, n);
+        if (!(step > 0.0)) refuse("step must be above zero, got " + std::to_string(step));
+        nb::gil_scoped_release release;
+        Watch watch;
+        for (std::size_t i = 0; i < n; ++i) {
+          std::uint8_t* to = out.data() + i * stride;
+          errors.data()[i] = grid_codes(X.data() + i * d, lowest.data(), step, d, to);
+          std::fill(to + d, to + stride, std::uint8_t{0});
+          std::uint32_t square, sum;
+          grid_sums(to, stride, &square, &sum);
+          squares.data()[i] = square;
+          watch.count(d);
+        }
+      },
+      "X"_in, "lowest"_a, "step"_a, "out"_out, "squares"_out, "errors"_out);
+}
+
+template <typename T>
+void bind_grid_entries(nb::module_& m) {
+  m.def(
+      "grid_entries",
+      [](InMatrix<std::uint8_t> codes, Index rows, Index columns, double scale, OutMatrix<T> out,
+         Index slots, Index to) {
+        const std::size_t stride = codes.shape(1);
+        check_features(stride);
+        if (!(scale >= 0.0)) refuse("scale must not be below zero, got " + std::to_string(scale));
+        check_index("rows", rows, codes.shape(0));
+        check_index("columns", columns, codes.shape(0));
+        check_size("slots", slots, rows.shape(0));
+        check_size("to", to, columns.shape(0));
+        check_index("slots", slots, out.shape(0));
+        check_index("to", to, out.shape(1));
+        nb::gil_scoped_release release;
+        grid_entries(codes.data(), stride, rows.data(), rows.shape(0), columns.data(),
+                     columns.shape(0), static_cast<T>(scale), out.data(), out.shape(1),
+                     slots.data(), to.data());
+      },
+      "codes"_in, "rows"_in, "columns"_in, "scale"_a, "out"_out, "slots"_in, "to"_in);
+}
+
 }  // namespace
 
 void bind_rows(nb::module_& m) {
@@ -277,6 +335,11 @@ void bind_rows(nb::module_& m) {
   bind_centred_rows<double, double>(m);
   bind_gaussian<float>(m);
   bind_gaussian<double>(m);
+  bind_grid_codes<float>(m);
+  bind_grid_codes<double>(m);
+  bind_grid_entries<float>(m);
+  bind_grid_entries<double>(m);
+  m.def("multiplies_bytes", &multiplies_bytes);
 }
 
 }  // namespace shortlist

@@ -236,13 +236,10 @@ class RowCache:
         self, rows: np.ndarray, columns: np.ndarray, slots: np.ndarray, tick: Callable[[], None]
     ) -> None:
         """Compute entries of kept rows at columns that do not follow each other."""
-        here = np.arange(len(rows))
 
         def tile(start: int) -> None:
             part = columns[start : start + _COLUMNS]
-            entries = np.empty((len(rows), len(part)), dtype=self.kernel.dtype)
-            self.kernel.fill(self.order[rows], self.order[part], entries, here)
-            _core.gather(entries, here, np.arange(len(part)), self._rows, slots, part)
+            self.kernel.scatter(self.order[rows], self.order[part], self._rows, slots, part)
 
         every(tile, _ticking(range(0, len(columns), _COLUMNS), tick))
         self._count(len(rows) * len(columns))

@@ -14,6 +14,7 @@ from .. import _core
 from .._checks import check_number
 from .formulas import KINDS, NamedKernel
 from .gaussian import FEW_COLUMNS, GaussianEntries
+from .grid import Grid, GridEntries
 from .positive import is_positive
 from .rounding import UNIT, UNIT32
 from .weighted import CountedRows
@@ -142,11 +143,14 @@ class KernelMatrix:
         if wide and function is None:
             X = X.astype(np.float64, copy=False)
         self._X, self._function = X, function
-        self._gaussian: GaussianEntries | None = None
-        self._wide_gaussian: GaussianEntries | None = None
+        self._gaussian: GaussianEntries | GridEntries | None = None
+        self._wide_gaussian: GaussianEntries | GridEntries | None = None
         gaussian = _with_blocks(X, function)
         if gaussian is not None:
-            self._wide_gaussian = wide_blocks = _blocks(X, gaussian, np.float64)
+            # Rows that are too narrow for it are computed when they are asked for.
+            bytewise = _core.multiplies_bytes() and X.shape[1] > _NARROW
+            grid = Grid.of(X) if bytewise else None
+            self._wide_gaussian = wide_blocks = _blocks(X, gaussian, np.float64, grid)
         elif sparse.issparse(X) and isinstance(function, NamedKernel) and function.moves:
             # Once for all: columns without zeros keep the rows as sparse as they are.
             self._X = function.centred(X.astype(np.float64))
@@ -160,7 +164,7 @@ class KernelMatrix:
         if gaussian is not None:
             blocks = wide_blocks
             if not wide and (self.scores_narrow or (narrow and gaussian.narrow)):
-                blocks = _blocks(X, gaussian, np.float32)
+                blocks = _blocks(X, gaussian, np.float32, grid)
             self._gaussian, self.dtype = blocks, blocks.dtype
         else:
             self.dtype = np.dtype(np.float32 if self.scores_narrow else np.float64)
@@ -195,6 +199,9 @@ class KernelMatrix:
         """
         X, function = self._given
         wide = wide or self.dtype == np.float64
+        blocks = self._wide_gaussian if wide else self._gaussian
+        if isinstance(blocks, GridEntries):
+            return blocks.bounds()
         if isinstance(function, NamedKernel):
             return function.bounds(X, UNIT if wide else UNIT32)
         if function is not None and not wide:
@@ -241,7 +248,7 @@ class KernelMatrix:
     ) -> None:
         """Write the entries to the rows `slots` of `out`, from column `start` on."""
         if self._gaussian is not None:
-            self._gaussian.fill(rows, columns, out, slots, start)
+            _fill(self._gaussian, rows, columns, out, slots, start)
             return
         for i in range(0, len(rows), _ROWS):
             for j in range(0, len(columns), _COLUMNS):
@@ -249,9 +256,26 @@ class KernelMatrix:
                 first = start + j
                 out[slots[i : i + _ROWS], first : first + entries.shape[1]] = entries
 
+    def scatter(
+        self,
+        rows: np.ndarray,
+        columns: np.ndarray,
+        out: np.ndarray,
+        slots: np.ndarray,
+        to: np.ndarray,
+    ) -> None:
+        """Write the entries to the rows `slots` and the columns `to` of `out`."""
+        if isinstance(self._gaussian, GridEntries):
+            self._gaussian.fill(rows, columns, out, slots, to)
+            return
+        here = np.arange(len(rows))
+        entries = np.empty((len(rows), len(columns)), dtype=self.dtype)
+        self.fill(rows, columns, entries, here)
+        _core.gather(entries, here, np.arange(len(columns)), out, slots, to)
+
     def rows(self, rows: np.ndarray, memory: np.ndarray) -> Any:
         """Return the matrix among these rows of a cheap kernel, for pair steps to ask for."""
-        assert self._gaussian is not None
+        assert isinstance(self._gaussian, GaussianEntries)
         return self._gaussian.rows(rows, memory)
 
     def add(
@@ -259,7 +283,7 @@ class KernelMatrix:
     ) -> None:
         """Add the rows at these columns, times each set of values, to each row of `out`."""
         if self.cheap:
-            assert self._gaussian is not None
+            assert isinstance(self._gaussian, GaussianEntries)
             self._gaussian.add(rows, columns, values, out)
         else:
             here = np.arange(len(rows))
@@ -276,14 +300,17 @@ class KernelMatrix:
         return _finite(np.asarray(self._raw(rows, columns, wide), dtype=np.float64))
 
     def _blocks(
-        self, entries: GaussianEntries, rows: np.ndarray | slice, columns: np.ndarray | slice
+        self,
+        entries: GaussianEntries | GridEntries,
+        rows: np.ndarray | slice,
+        columns: np.ndarray | slice,
     ) -> np.ndarray:
         rows, columns = (
             np.arange(self.n_rows)[part] if isinstance(part, slice) else part
             for part in (rows, columns)
         )
         out = np.empty((len(rows), len(columns)), dtype=entries.dtype)
-        entries.fill(rows, columns, out, np.arange(len(rows)), 0)
+        _fill(entries, rows, columns, out, np.arange(len(rows)), 0)
         return out
 
     def diagonal(self, step: int = 256) -> np.ndarray:
@@ -313,5 +340,23 @@ def _with_blocks(X: Any, function: KernelFunction | None) -> NamedKernel | None:
     return function if not sparse.issparse(X) or X.shape[1] <= FEW_COLUMNS else None
 
 
-def _blocks(X: Any, kernel: NamedKernel, dtype: Any) -> GaussianEntries:
+def _blocks(
+    X: Any, kernel: NamedKernel, dtype: Any, grid: Grid | None
+) -> GaussianEntries | GridEntries:
+    if grid is not None and grid.suits(dtype):
+        return GridEntries(grid, kernel.parameters["gamma"], dtype)
     return GaussianEntries(X, X, **kernel.parameters, centre=kernel.centre, dtype=dtype)
+
+
+def _fill(
+    blocks: GaussianEntries | GridEntries,
+    rows: np.ndarray,
+    columns: np.ndarray,
+    out: np.ndarray,
+    slots: np.ndarray,
+    start: int,
+) -> None:
+    if isinstance(blocks, GridEntries):
+        blocks.fill(rows, columns, out, slots, np.arange(start, start + len(columns)))
+    else:
+        blocks.fill(rows, columns, out, slots, start)

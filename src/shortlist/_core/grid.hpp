@@ -1,0 +1,222 @@
+// The Gaussian kernel of rows on a grid: whole numbers from 0 to 255 times one step.
+//
+//   k(x, y) = exp(-gamma step^2 (|p|^2 + |q|^2 - 2 p.q)),   p, q the bytes of x and y
+//
+// Sums of products of bytes are exact in 32 bits, in whatever order and on whatever processor;
+// where it multiplies bytes (AVX512-VNNI) 64 of them take one instruction. That instruction
+// takes unsigned times signed bytes: q is held less 128, and 128 |p|_1 added again.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "clones.hpp"
+#include "gaussian.hpp"
+#include "interrupt.hpp"
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(SHORTLIST_SANITIZED)
+#define SHORTLIST_BYTE_PRODUCTS
+#include <immintrin.h>
+#endif
+
+namespace shortlist {
+
+constexpr std::size_t kGridRows = 12, kGridColumns = 32;
+// Rows whose squared distances fit in 31 bits.
+constexpr std::size_t kGridFeatures = 33000;
+
+// Bytes per row: whole groups of four, the instruction's unit.
+constexpr std::size_t grid_stride(std::size_t n_features) { return (n_features + 3) / 4 * 4; }
+
+// products[r][j] = sum over bytes of rows[r] times those of column j of a panel
+inline void plain_products(const std::uint8_t* const* rows, const std::uint8_t* panel,
+                           std::size_t fours, std::int32_t* products) {
+  std::fill_n(products, kGridRows * kGridColumns, 0);
+  for (std::size_t f = 0; f < fours; ++f, panel += 4 * kGridColumns) {
+    for (std::size_t r = 0; r < kGridRows; ++r) {
+      for (std::size_t j = 0; j < 4 * kGridColumns; ++j) {
+        products[r * kGridColumns + j / 4] +=
+            rows[r][4 * f + j % 4] * static_cast<std::int8_t>(panel[j]);
+      }
+    }
+  }
+}
+
+#ifdef SHORTLIST_BYTE_PRODUCTS
+__attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni"))) inline void vector_products(
+    const std::uint8_t* const* rows, const std::uint8_t* panel, std::size_t fours,
+    std::int32_t* products) {
+  __m512i sums[kGridRows][2];
+#pragma GCC unroll 12
+  for (std::size_t r = 0; r < kGridRows; ++r) sums[r][0] = sums[r][1] = _mm512_setzero_si512();
+  for (std::size_t f = 0; f < fours; ++f, panel += 4 * kGridColumns) {
+    const __m512i left = _mm512_loadu_si512(panel), right = _mm512_loadu_si512(panel + 64);
+#pragma GCC unroll 12
+    for (std::size_t r = 0; r < kGridRows; ++r) {
+      std::int32_t four;
+      std::memcpy(&four, rows[r] + 4 * f, sizeof four);
+      const __m512i x = _mm512_set1_epi32(four);
+      sums[r][0] = _mm512_dpbusd_epi32(sums[r][0], x, left);
+      sums[r][1] = _mm512_dpbusd_epi32(sums[r][1], x, right);
+    }
+  }
+#pragma GCC unroll 12
+  for (std::size_t r = 0; r < kGridRows; ++r) {
+    _mm512_storeu_si512(products + r * kGridColumns, sums[r][0]);
+    _mm512_storeu_si512(products + r * kGridColumns + 16, sums[r][1]);
+  }
+}
+#endif
+
+// Whether this processor multiplies bytes: then a product takes a quarter of a float32 one.
+inline bool multiplies_bytes() {
+#ifdef SHORTLIST_BYTE_PRODUCTS
+  static const bool known = __builtin_cpu_supports("avx512f") &&
+                            __builtin_cpu_supports("avx512bw") &&
+                            __builtin_cpu_supports("avx512vl") &&
+                            __builtin_cpu_supports("avx512vnni");
+  return known;
+#else
+  return false;
+#endif
+}
+
+inline void grid_products(const std::uint8_t* const* rows, const std::uint8_t* panel,
+                          std::size_t fours, std::int32_t* products) {
+#ifdef SHORTLIST_BYTE_PRODUCTS
+  if (multiplies_bytes()) return vector_products(rows, panel, fours, products);
+#endif
+  plain_products(rows, panel, fours, products);
+}
+
+// out[j] = exp(-scale (row + columns[j] - 2 products[j])); modulo 2^32 every part may overflow
+template <typename T>
+SHORTLIST_INLINE void grid_loop(const std::int32_t* products, std::uint32_t row,
+                                const std::uint32_t* columns, std::size_t n, T scale, T* out) {
+  for (std::size_t j = 0; j < n; ++j) {
+    const std::uint32_t square = row + columns[j] - 2 * static_cast<std::uint32_t>(products[j]);
+    out[j] = exp_negative(-scale * static_cast<T>(static_cast<std::int32_t>(square)));
+  }
+}
+SHORTLIST_CLONES inline void grid_row(const std::int32_t* products, std::uint32_t row,
+                                      const std::uint32_t* columns, std::size_t n, float scale,
+                                      float* out) {
+  grid_loop(products, row, columns, n, scale, out);
+}
+SHORTLIST_CLONES inline void grid_row(const std::int32_t* products, std::uint32_t row,
+                                      const std::uint32_t* columns, std::size_t n, double scale,
+                                      double* out) {
+  grid_loop(products, row, columns, n, scale, out);
+}
+
+// |p|^2 and |p|_1 of a row
+SHORTLIST_CLONES inline void grid_sums(const std::uint8_t* row, std::size_t n,
+                                       std::uint32_t* square, std::uint32_t* sum) {
+  std::uint32_t squares = 0, values = 0;
+  for (std::size_t c = 0; c < n; ++c) {
+    const std::uint32_t value = row[c];
+    squares += value * value;
+    values += value;
+  }
+  *square = squares;
+  *sum = values;
+}
+
+// Some columns of a block, four bytes of one after four bytes of the other.
+struct GridPanel {
+  explicit GridPanel(std::size_t stride) : bytes(stride * kGridColumns) {}
+
+  void fill(const std::uint8_t* codes, std::size_t stride, const std::int64_t* columns,
+            std::size_t count) {
+    size = count;
+    for (std::size_t j = 0; j < count; ++j) {
+      const std::uint8_t* row = codes + static_cast<std::size_t>(columns[j]) * stride;
+      std::uint32_t sum;
+      grid_sums(row, stride, &squares[j], &sum);
+      for (std::size_t f = 0; f < stride / 4; ++f) {
+        std::uint32_t four;
+        std::memcpy(&four, row + 4 * f, sizeof four);
+        four ^= 0x80808080u;  // less 128
+        std::memcpy(bytes.data() + 4 * (f * kGridColumns + j), &four, sizeof four);
+      }
+    }
+  }
+
+  std::vector<std::uint8_t> bytes;
+  std::uint32_t squares[kGridColumns] = {};
+  std::size_t size = 0;
+};
+
+// out[slots[i], to[j]] = k(rows[i], columns[j])
+template <typename T>
+void grid_entries(const std::uint8_t* codes, std::size_t stride, const std::int64_t* rows,
+                  std::size_t n_rows, const std::int64_t* columns, std::size_t n_columns, T scale,
+                  T* out, std::size_t out_stride, const std::int64_t* slots,
+                  const std::int64_t* to) {
+  std::vector<std::uint32_t> terms(n_rows);
+  for (std::size_t i = 0; i < n_rows; ++i) {
+    std::uint32_t square, sum;
+    grid_sums(codes + static_cast<std::size_t>(rows[i]) * stride, stride, &square, &sum);
+    terms[i] = square - 256 * sum;
+  }
+  GridPanel panel(stride);
+  std::int32_t products[kGridRows * kGridColumns];
+  T entries[kGridColumns];
+  Watch watch;
+  for (std::size_t j = 0; j < n_columns; j += kGridColumns) {
+    panel.fill(codes, stride, columns + j, std::min(kGridColumns, n_columns - j));
+    bool together = true;
+    for (std::size_t k = 1; k < panel.size; ++k) together &= to[j + k] == to[j + k - 1] + 1;
+    for (std::size_t i = 0; i < n_rows; i += kGridRows) {
+      const std::size_t count = std::min(kGridRows, n_rows - i);
+      const std::uint8_t* some[kGridRows];
+      for (std::size_t r = 0; r < kGridRows; ++r) {
+        some[r] = codes + static_cast<std::size_t>(rows[i + (r < count ? r : 0)]) * stride;
+      }
+      grid_products(some, panel.bytes.data(), stride / 4, products);
+      for (std::size_t r = 0; r < count; ++r) {
+        T* row = out + static_cast<std::size_t>(slots[i + r]) * out_stride;
+        T* at = together ? row + to[j] : entries;
+        grid_row(products + r * kGridColumns, terms[i + r], panel.squares, panel.size, scale, at);
+        if (!together) {
+          for (std::size_t k = 0; k < panel.size; ++k) row[to[j + k]] = entries[k];
+        }
+      }
+      watch.count(count * panel.size * (stride / 16 + 8));
+    }
+  }
+}
+
+// The bytes of a row; the return value is by how much the row is off the grid, squared, and
+// infinite where a byte does not hold it.
+template <typename V>
+SHORTLIST_INLINE double grid_codes_loop(const V* x, const double* lowest, double step,
+                                        std::size_t n, std::uint8_t* out) {
+  const double per_step = 1.0 / step;
+  double error = 0.0;
+  bool inside = true;
+  for (std::size_t c = 0; c < n; ++c) {
+    const double above = static_cast<double>(x[c]) - lowest[c];
+    const double code = std::nearbyint(above * per_step);
+    inside &= (code >= 0.0) & (code <= 255.0);
+    const double off = above - code * step;
+    error += off * off;
+    out[c] = static_cast<std::uint8_t>(static_cast<std::int32_t>(inside ? code : 0.0));
+  }
+  return inside ? error : std::numeric_limits<double>::infinity();
+}
+SHORTLIST_CLONES inline double grid_codes(const float* x, const double* lowest, double step,
+                                          std::size_t n, std::uint8_t* out) {
+  return grid_codes_loop(x, lowest, step, n, out);
+}
+SHORTLIST_CLONES inline double grid_codes(const double* x, const double* lowest, double step,
+                                          std::size_t n, std::uint8_t* out) {
+  return grid_codes_loop(x, lowest, step, n, out);
+}
+
+}  // namespace shortlist

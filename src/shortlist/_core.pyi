@@ -267,6 +267,16 @@ def grid_entries(
 ) -> None:
     """Write ``exp(-scale * squared distance)`` to rows `slots` and columns `to` of `out`."""
 
+def add_grid(
+    codes: np.ndarray,
+    rows: np.ndarray,
+    columns: np.ndarray,
+    scale: float,
+    coefficients: np.ndarray,
+    out: np.ndarray,
+) -> None:
+    """Add the same entries, computed in float32, times each row of coefficients, to `out`."""
+
 def add_gaussian(
     rows: np.ndarray,
     row_squares: np.ndarray,

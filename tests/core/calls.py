@@ -157,6 +157,46 @@ def calls():
             },
             ("out",),
         ),
+        Call("multiplies_bytes", {}),
+        Call(
+            "grid_codes",
+            {
+                "X": np.ones((N, 3), np.float32),
+                "lowest": np.zeros(3),
+                "step": 0.5,
+                "out": np.zeros((N, 4), np.uint8),
+                "squares": np.zeros(N),
+                "errors": np.zeros(N),
+            },
+            ("out", "squares", "errors"),
+        ),
+        Call(
+            "grid_entries",
+            {
+                "codes": np.ones((N, 8), np.uint8),
+                "rows": i64[:3],
+                "columns": i64[:4],
+                "scale": 0.1,
+                "out": np.zeros((5, 6)),
+                "slots": i64[:3],
+                "to": i64[:4],
+            },
+            ("out",),
+            ("rows", "columns", "slots", "to"),
+        ),
+        Call(
+            "add_grid",
+            {
+                "codes": np.ones((N, 8), np.uint8),
+                "rows": i64[:3],
+                "columns": i64[:4],
+                "scale": 0.1,
+                "coefficients": np.ones((2, 3)),
+                "out": np.zeros((2, 4)),
+            },
+            ("out",),
+            ("rows", "columns"),
+        ),
         Call(
             "GaussianRows32",
             {

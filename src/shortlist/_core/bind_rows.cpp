@@ -258,9 +258,14 @@ void bind_gaussian(nb::module_& m) {
 }
 
 void check_features(std::size_t stride) {
-  if (stride % 4 != 0 || stride > kGridFeatures)
-    refuse("codes must have a multiple of 4 columns, at most " + std::to_string(kGridFeatures) +
+  if (stride == 0 || stride % 4 != 0 || stride > kGridFeatures)
+    refuse("codes must have a multiple of 4 columns, 4 to " + std::to_string(kGridFeatures) +
            ", got " + std::to_string(stride));
+}
+
+void check_grid(std::size_t stride, double scale) {
+  check_features(stride);
+  if (!(scale >= 0.0)) refuse("scale must not be below zero, got " + std::to_string(scale));
 }
 
 template <typename V>
@@ -298,8 +303,7 @@ void bind_grid_entries(nb::module_& m) {
       [](InMatrix<std::uint8_t> codes, Index rows, Index columns, double scale, OutMatrix<T> out,
          Index slots, Index to) {
         const std::size_t stride = codes.shape(1);
-        check_features(stride);
-        if (!(scale >= 0.0)) refuse("scale must not be below zero, got " + std::to_string(scale));
+        check_grid(stride, scale);
         check_index("rows", rows, codes.shape(0));
         check_index("columns", columns, codes.shape(0));
         check_size("slots", slots, rows.shape(0));
@@ -307,11 +311,30 @@ void bind_grid_entries(nb::module_& m) {
         check_index("slots", slots, out.shape(0));
         check_index("to", to, out.shape(1));
         nb::gil_scoped_release release;
-        grid_entries(codes.data(), stride, rows.data(), rows.shape(0), columns.data(),
+        grid_entries({codes.data(), stride, rows.data(), rows.shape(0)}, columns.data(),
                      columns.shape(0), static_cast<T>(scale), out.data(), out.shape(1),
                      slots.data(), to.data());
       },
       "codes"_in, "rows"_in, "columns"_in, "scale"_a, "out"_out, "slots"_in, "to"_in);
+}
+
+void bind_add_grid(nb::module_& m) {
+  m.def(
+      "add_grid",
+      [](InMatrix<std::uint8_t> codes, Index rows, Index columns, double scale,
+         InMatrix<double> coefficients, OutMatrix<double> out) {
+        const std::size_t stride = codes.shape(1), n_sums = out.shape(0);
+        check_grid(stride, scale);
+        check_index("rows", rows, codes.shape(0));
+        check_index("columns", columns, codes.shape(0));
+        check_shape("coefficients", coefficients, n_sums, rows.shape(0));
+        check_shape("out", out, n_sums, columns.shape(0));
+        nb::gil_scoped_release release;
+        add_grid({codes.data(), stride, rows.data(), rows.shape(0)}, columns.data(),
+                 columns.shape(0), static_cast<float>(scale), coefficients.data(), n_sums,
+                 out.data());
+      },
+      "codes"_in, "rows"_in, "columns"_in, "scale"_a, "coefficients"_in, "out"_out);
 }
 
 }  // namespace
@@ -339,6 +362,7 @@ void bind_rows(nb::module_& m) {
   bind_grid_codes<double>(m);
   bind_grid_entries<float>(m);
   bind_grid_entries<double>(m);
+  bind_add_grid(m);
   m.def("multiplies_bytes", &multiplies_bytes);
 }
 

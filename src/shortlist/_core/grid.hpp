@@ -18,6 +18,7 @@
 #include "clones.hpp"
 #include "gaussian.hpp"
 #include "interrupt.hpp"
+#include "kernel_rows.hpp"
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(SHORTLIST_SANITIZED)
 #define SHORTLIST_BYTE_PRODUCTS
@@ -152,43 +153,80 @@ struct GridPanel {
   std::size_t size = 0;
 };
 
-// out[slots[i], to[j]] = k(rows[i], columns[j])
-template <typename T>
-void grid_entries(const std::uint8_t* codes, std::size_t stride, const std::int64_t* rows,
-                  std::size_t n_rows, const std::int64_t* columns, std::size_t n_columns, T scale,
-                  T* out, std::size_t out_stride, const std::int64_t* slots,
-                  const std::int64_t* to) {
-  std::vector<std::uint32_t> terms(n_rows);
-  for (std::size_t i = 0; i < n_rows; ++i) {
-    std::uint32_t square, sum;
-    grid_sums(codes + static_cast<std::size_t>(rows[i]) * stride, stride, &square, &sum);
-    terms[i] = square - 256 * sum;
+// Rows of a block; with(panel, ...) hands on the products of each with the columns of a panel.
+struct GridBlock {
+  const std::uint8_t* codes;
+  std::size_t stride;
+  const std::int64_t* rows;
+  std::size_t n_rows;
+  std::vector<std::uint32_t> terms;  // |p|^2 - 256 |p|_1
+
+  GridBlock(const std::uint8_t* from, std::size_t width, const std::int64_t* chosen,
+            std::size_t count)
+      : codes(from), stride(width), rows(chosen), n_rows(count), terms(count) {
+    for (std::size_t i = 0; i < n_rows; ++i) {
+      std::uint32_t square, sum;
+      grid_sums(row(i), stride, &square, &sum);
+      terms[i] = square - 256 * sum;
+    }
   }
-  GridPanel panel(stride);
-  std::int32_t products[kGridRows * kGridColumns];
-  T entries[kGridColumns];
-  Watch watch;
-  for (std::size_t j = 0; j < n_columns; j += kGridColumns) {
-    panel.fill(codes, stride, columns + j, std::min(kGridColumns, n_columns - j));
-    bool together = true;
-    for (std::size_t k = 1; k < panel.size; ++k) together &= to[j + k] == to[j + k - 1] + 1;
+
+  const std::uint8_t* row(std::size_t i) const {
+    return codes + static_cast<std::size_t>(rows[i]) * stride;
+  }
+
+  template <typename Take>
+  void with(const GridPanel& panel, Watch& watch, Take take) const {
+    std::int32_t products[kGridRows * kGridColumns];
     for (std::size_t i = 0; i < n_rows; i += kGridRows) {
       const std::size_t count = std::min(kGridRows, n_rows - i);
       const std::uint8_t* some[kGridRows];
-      for (std::size_t r = 0; r < kGridRows; ++r) {
-        some[r] = codes + static_cast<std::size_t>(rows[i + (r < count ? r : 0)]) * stride;
-      }
+      for (std::size_t r = 0; r < kGridRows; ++r) some[r] = row(i + (r < count ? r : 0));
       grid_products(some, panel.bytes.data(), stride / 4, products);
-      for (std::size_t r = 0; r < count; ++r) {
-        T* row = out + static_cast<std::size_t>(slots[i + r]) * out_stride;
-        T* at = together ? row + to[j] : entries;
-        grid_row(products + r * kGridColumns, terms[i + r], panel.squares, panel.size, scale, at);
-        if (!together) {
-          for (std::size_t k = 0; k < panel.size; ++k) row[to[j + k]] = entries[k];
-        }
-      }
+      for (std::size_t r = 0; r < count; ++r) take(i + r, products + r * kGridColumns);
       watch.count(count * panel.size * (stride / 16 + 8));
     }
+  }
+};
+
+// out[slots[i], to[j]] = k(rows[i], columns[j])
+template <typename T>
+void grid_entries(const GridBlock& block, const std::int64_t* columns, std::size_t n_columns,
+                  T scale, T* out, std::size_t out_stride, const std::int64_t* slots,
+                  const std::int64_t* to) {
+  GridPanel panel(block.stride);
+  T entries[kGridColumns];
+  Watch watch;
+  for (std::size_t j = 0; j < n_columns; j += kGridColumns) {
+    panel.fill(block.codes, block.stride, columns + j, std::min(kGridColumns, n_columns - j));
+    bool together = true;
+    for (std::size_t k = 1; k < panel.size; ++k) together &= to[j + k] == to[j + k - 1] + 1;
+    block.with(panel, watch, [&](std::size_t i, const std::int32_t* products) {
+      T* row = out + static_cast<std::size_t>(slots[i]) * out_stride;
+      T* at = together ? row + to[j] : entries;
+      grid_row(products, block.terms[i], panel.squares, panel.size, scale, at);
+      if (!together) {
+        for (std::size_t k = 0; k < panel.size; ++k) row[to[j + k]] = entries[k];
+      }
+    });
+  }
+}
+
+// out[s][j] += sum_i c[s][i] k(rows[i], columns[j]); no entry is stored
+template <typename T>
+void add_grid(const GridBlock& block, const std::int64_t* columns, std::size_t n_columns, T scale,
+              const double* c, std::size_t n_sums, double* out) {
+  GridPanel panel(block.stride);
+  T entries[kGridColumns];
+  Watch watch;
+  for (std::size_t j = 0; j < n_columns; j += kGridColumns) {
+    panel.fill(block.codes, block.stride, columns + j, std::min(kGridColumns, n_columns - j));
+    block.with(panel, watch, [&](std::size_t i, const std::int32_t* products) {
+      grid_row(products, block.terms[i], panel.squares, panel.size, scale, entries);
+      for (std::size_t s = 0; s < n_sums; ++s) {
+        add_row(entries, c[s * block.n_rows + i], panel.size, out + s * n_columns + j);
+      }
+    });
   }
 }
 

@@ -26,6 +26,8 @@ _MOST_FEATURES = 33_000
 _FEW, _SOME, _PART = 4, 64, 2048
 # Values of a column closer than this share of its range are one value and its rounding.
 _SAME = 1e-5
+# Steps whose squares are neither zero nor infinite, nor those of the rows.
+_LEAST_STEP = 1e-140
 # Beyond it unequal rows have entries of zero in any precision.
 _LARGEST_SCALE = 1e30
 # Rows and columns that one thread computes at a time.
@@ -66,7 +68,8 @@ class Grid:
             if step is None:
                 return None
         lowest, highest = _range(X)
-        if not float((highest - lowest).max()) < (_STEPS + 0.5) * step:
+        spans = float((highest - lowest).max()) < (_STEPS + 0.5) * step
+        if not spans or not _LEAST_STEP < step < 1.0 / _LEAST_STEP:
             return None
         codes = np.empty((n, -(-d // 4) * 4), dtype=np.uint8)
         squares, errors = np.empty(n), np.empty(n)
@@ -103,7 +106,7 @@ class GridEntries:
         self.dtype = np.dtype(dtype)
         self._grid = grid
         self._gamma = gamma
-        self._scale = min(gamma * grid.step**2, _LARGEST_SCALE)
+        self._scale = min(gamma * grid.step * grid.step, _LARGEST_SCALE)
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
         r"""Return q and r as :meth:`shortlist.rows.kernels.KernelMatrix.bounds` does.
@@ -141,6 +144,12 @@ class GridEntries:
         starts = range(0, len(rows), _TILE), range(0, len(columns), _TILE)
         every(tile, ((i, j) for i in starts[0] for j in starts[1]))
 
+    def add(
+        self, rows: np.ndarray, columns: np.ndarray, values: np.ndarray, out: np.ndarray
+    ) -> None:
+        """Add float32 kernel rows, times each set of values, to each row of `out`."""
+        _core.add_grid(self._grid.codes, rows, columns, self._scale, values, out)
+
 
 def _unit(dtype: Any) -> float:
     return UNIT32 if np.dtype(dtype) == np.float32 else UNIT
@@ -153,7 +162,8 @@ def _step(sample: np.ndarray) -> float | None:
     if not 1 < len(values) <= _STEPS + 1:
         return None if len(values) > 1 else 1.0
     counts = np.rint(values / np.diff(values).min())
-    return float(values @ counts / (counts @ counts))
+    share = float((values / values[-1]) @ counts / (counts @ counts))
+    return share * float(values[-1])
 
 
 def _dense(X: Any, rows: Any) -> np.ndarray:

@@ -26,8 +26,9 @@ KERNEL_NAMES = (*KINDS, "precomputed")
 # Entries are computed in parts large enough for BLAS and small enough to be forgotten.
 _ROWS = 512
 _COLUMNS = 2048
-# Columns of rows up to which a row of Gaussian entries is computed about as fast as it is read.
-_NARROW = 32
+# Columns of rows up to which a row of Gaussian entries is computed about as fast as it is read:
+# by itself, and among others of rows on a grid.
+_NARROW, _NARROW_GRID = 32, 320
 
 
 def kernel_function(
@@ -123,7 +124,9 @@ class KernelMatrix:
         Whether an entry is off by a share of itself at most: with the r of :meth:`bounds`,
         by :math:`\rho (1 + \rho)` times the computed one, :math:`\rho = r_i + r_j`.
     cheap : bool
-        Whether a row is computed about as fast as it is read from memory: none is kept.
+        Whether rows are computed about as fast as they are read from memory: none is kept.
+    by_row : bool
+        Whether this holds of a single row, too: then it need not be computed before it is used.
     precomputed : bool
         Whether `X` is the matrix.
     function : callable or None
@@ -169,7 +172,9 @@ class KernelMatrix:
         else:
             self.dtype = np.dtype(np.float32 if self.scores_narrow else np.float64)
         self.relative = self._gaussian is not None
-        self.cheap = self.relative and X.shape[1] <= _NARROW
+        self.by_row = self.relative and X.shape[1] <= _NARROW
+        on_grid = isinstance(self._gaussian, GridEntries) and self.dtype == np.float32
+        self.cheap = self.by_row or (on_grid and X.shape[1] <= _NARROW_GRID)
 
     def widened(self) -> KernelMatrix:
         """Return the same matrix with float64 entries, computed in float64."""
@@ -274,7 +279,7 @@ class KernelMatrix:
         _core.gather(entries, here, np.arange(len(columns)), out, slots, to)
 
     def rows(self, rows: np.ndarray, memory: np.ndarray) -> Any:
-        """Return the matrix among these rows of a cheap kernel, for pair steps to ask for."""
+        """Return the matrix among these rows, row by row, for pair steps to ask for."""
         assert isinstance(self._gaussian, GaussianEntries)
         return self._gaussian.rows(rows, memory)
 
@@ -283,7 +288,7 @@ class KernelMatrix:
     ) -> None:
         """Add the rows at these columns, times each set of values, to each row of `out`."""
         if self.cheap:
-            assert isinstance(self._gaussian, GaussianEntries)
+            assert self._gaussian is not None
             self._gaussian.add(rows, columns, values, out)
         else:
             here = np.arange(len(rows))

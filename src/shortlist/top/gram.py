@@ -101,6 +101,10 @@ def _definite(matrix: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 def square(cache: RowCache, rows: np.ndarray, length: int, out: np.ndarray) -> None:
     """Kernel matrix of `rows`: from rows of the cache what they hold, the rest computed."""
+    if cache.kernel.cheap:
+        chosen = cache.order[rows]
+        cache.kernel.fill(chosen, chosen, out, np.arange(len(rows)))
+        return
     held = cache.holds(rows, length)
     kept, new = np.flatnonzero(held), np.flatnonzero(~held)
     cache.copy(rows[kept], rows, out, kept)
@@ -134,13 +138,13 @@ class Memory:
         self._bytes = problem.cache_bytes
         self._order = order
         self._matrix = np.empty(0)
-        self.share = SQUARE
+        self.share = SQUARE_CROWDED if problem.kernel.cheap else SQUARE
         self.cache = problem.cache or self._rows_of(problem.kernel)
 
     @property
     def most(self) -> int:
         """Rows whose square matrix the memory allows."""
-        if self.cache.kernel.cheap:
+        if self.cache.kernel.by_row:
             return len(self._order)
         entries = self.share * self._bytes / self.cache.kernel.dtype.itemsize
         return max(8, int(math.sqrt(entries)))
@@ -148,7 +152,7 @@ class Memory:
     def matrix(self, rows: np.ndarray, length: int) -> Held | Computed:
         """Return the matrix of these rows; one at a time, all are in the same memory."""
         cache, count = self.cache, len(rows)
-        if cache.kernel.cheap:
+        if cache.kernel.by_row:
             spare = min(int(self.share * self._bytes), _KEPT) // cache.kernel.dtype.itemsize
             room = self._room(min(count, max(3, spare // count)), count, spare)
             return Computed(cache.kernel.rows(cache.order[rows], room), cache, rows)

@@ -267,6 +267,12 @@ def grid_entries(
 ) -> None:
     """Write ``exp(-scale * squared distance)`` to rows `slots` and columns `to` of `out`."""
 
+def grid_square(
+    codes: np.ndarray, rows: np.ndarray, scale: float, out: np.ndarray, first: int, last: int
+) -> None:
+    """Write the entries among the rows: of columns `first` to `last` the upper part, and its
+    mirror image."""
+
 def add_grid(
     codes: np.ndarray,
     rows: np.ndarray,

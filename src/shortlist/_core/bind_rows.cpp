@@ -318,6 +318,25 @@ void bind_grid_entries(nb::module_& m) {
       "codes"_in, "rows"_in, "columns"_in, "scale"_a, "out"_out, "slots"_in, "to"_in);
 }
 
+template <typename T>
+void bind_grid_square(nb::module_& m) {
+  m.def(
+      "grid_square",
+      [](InMatrix<std::uint8_t> codes, Index rows, double scale, OutMatrix<T> out,
+         std::size_t first, std::size_t last) {
+        const std::size_t stride = codes.shape(1);
+        check_grid(stride, scale);
+        check_index("rows", rows, codes.shape(0));
+        check_shape("out", out, rows.shape(0), rows.shape(0));
+        if (first > last || last > rows.shape(0))
+          refuse("first and last must be places among the rows");
+        nb::gil_scoped_release release;
+        grid_square(codes.data(), stride, rows.data(), first, last, static_cast<T>(scale),
+                    out.data(), out.shape(1));
+      },
+      "codes"_in, "rows"_in, "scale"_a, "out"_out, "first"_a, "last"_a);
+}
+
 void bind_add_grid(nb::module_& m) {
   m.def(
       "add_grid",
@@ -362,6 +381,8 @@ void bind_rows(nb::module_& m) {
   bind_grid_codes<double>(m);
   bind_grid_entries<float>(m);
   bind_grid_entries<double>(m);
+  bind_grid_square<float>(m);
+  bind_grid_square<double>(m);
   bind_add_grid(m);
   m.def("multiplies_bytes", &multiplies_bytes);
 }

@@ -153,7 +153,7 @@ struct GridPanel {
   std::size_t size = 0;
 };
 
-// Rows of a block; with(panel, ...) hands on the products of each with the columns of a panel.
+// Rows of a block, to be multiplied with the columns of panels.
 struct GridBlock {
   const std::uint8_t* codes;
   std::size_t stride;
@@ -175,11 +175,12 @@ struct GridBlock {
     return codes + static_cast<std::size_t>(rows[i]) * stride;
   }
 
+  // take(i, products) for the rows up to `end`, in order.
   template <typename Take>
-  void with(const GridPanel& panel, Watch& watch, Take take) const {
+  void with(const GridPanel& panel, std::size_t end, Watch& watch, Take take) const {
     std::int32_t products[kGridRows * kGridColumns];
-    for (std::size_t i = 0; i < n_rows; i += kGridRows) {
-      const std::size_t count = std::min(kGridRows, n_rows - i);
+    for (std::size_t i = 0; i < end; i += kGridRows) {
+      const std::size_t count = std::min(kGridRows, end - i);
       const std::uint8_t* some[kGridRows];
       for (std::size_t r = 0; r < kGridRows; ++r) some[r] = row(i + (r < count ? r : 0));
       grid_products(some, panel.bytes.data(), stride / 4, products);
@@ -201,12 +202,36 @@ void grid_entries(const GridBlock& block, const std::int64_t* columns, std::size
     panel.fill(block.codes, block.stride, columns + j, std::min(kGridColumns, n_columns - j));
     bool together = true;
     for (std::size_t k = 1; k < panel.size; ++k) together &= to[j + k] == to[j + k - 1] + 1;
-    block.with(panel, watch, [&](std::size_t i, const std::int32_t* products) {
+    block.with(panel, block.n_rows, watch, [&](std::size_t i, const std::int32_t* products) {
       T* row = out + static_cast<std::size_t>(slots[i]) * out_stride;
       T* at = together ? row + to[j] : entries;
       grid_row(products, block.terms[i], panel.squares, panel.size, scale, at);
       if (!together) {
         for (std::size_t k = 0; k < panel.size; ++k) row[to[j + k]] = entries[k];
+      }
+    });
+  }
+}
+
+// out[i, j] = out[j, i] = k(rows[i], rows[j]) for all i and the j from first to last, i <= j.
+template <typename T>
+void grid_square(const std::uint8_t* codes, std::size_t stride, const std::int64_t* rows,
+                 std::size_t first, std::size_t last, T scale, T* out, std::size_t out_stride) {
+  const GridBlock block(codes, stride, rows, last);
+  GridPanel panel(stride);
+  T entries[kGridRows][kGridColumns];
+  Watch watch;
+  for (std::size_t j = first; j < last; j += kGridColumns) {
+    panel.fill(codes, stride, rows + j, std::min(kGridColumns, last - j));
+    const std::size_t end = j + panel.size;
+    block.with(panel, end, watch, [&](std::size_t i, const std::int32_t* products) {
+      const std::size_t r = i % kGridRows;
+      grid_row(products, block.terms[i], panel.squares, panel.size, scale, entries[r]);
+      std::copy_n(entries[r], panel.size, out + i * out_stride + j);
+      if (r + 1 < kGridRows && i + 1 < end) return;
+      for (std::size_t k = 0; k < panel.size; ++k) {
+        T* turned = out + (j + k) * out_stride + (i - r);
+        for (std::size_t p = 0; p <= r; ++p) turned[p] = entries[p][k];
       }
     });
   }
@@ -221,7 +246,7 @@ void add_grid(const GridBlock& block, const std::int64_t* columns, std::size_t n
   Watch watch;
   for (std::size_t j = 0; j < n_columns; j += kGridColumns) {
     panel.fill(block.codes, block.stride, columns + j, std::min(kGridColumns, n_columns - j));
-    block.with(panel, watch, [&](std::size_t i, const std::int32_t* products) {
+    block.with(panel, block.n_rows, watch, [&](std::size_t i, const std::int32_t* products) {
       grid_row(products, block.terms[i], panel.squares, panel.size, scale, entries);
       for (std::size_t s = 0; s < n_sums; ++s) {
         add_row(entries, c[s * block.n_rows + i], panel.size, out + s * n_columns + j);

@@ -19,6 +19,8 @@ from .threads import every
 # Blocks of rows that are used once and forgotten.
 _ROWS = 1024
 _COLUMNS = 2048
+# Columns of such a block where none is stored: threads need several.
+_CHEAP_COLUMNS = 512
 # Rows that one thread copies at a time.
 _COPIED = 128
 # Columns that one thread adds up at a time.
@@ -196,14 +198,16 @@ class RowCache:
         length, rows, values = len(outputs[0]), self.order[positions], np.stack(coefficients)
         order = self.order[:length] if only is None else self.order[only]
 
+        step = _CHEAP_COLUMNS if self.kernel.cheap else _COLUMNS
+
         def tile(start: int) -> None:
-            columns = order[start : start + _COLUMNS]
+            columns = order[start : start + step]
             sums = np.zeros((len(outputs), len(columns)))
             self.kernel.add(rows, columns, values, sums)
             for out, more in zip(outputs, sums, strict=True):
                 out[start : start + len(columns)] += more
 
-        every(tile, _ticking(range(0, length, _COLUMNS), tick))
+        every(tile, _ticking(range(0, length, step), tick))
         self._count(len(positions) * length)
 
     def _take_over(

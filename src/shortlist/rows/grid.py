@@ -32,6 +32,8 @@ _LEAST_STEP = 1e-140
 _LARGEST_SCALE = 1e30
 # Rows and columns that one thread computes at a time.
 _TILE = 1024
+# Columns of a square matrix that one thread computes at a time.
+_STRIP = 256
 
 
 class Grid:
@@ -143,6 +145,16 @@ class GridEntries:
 
         starts = range(0, len(rows), _TILE), range(0, len(columns), _TILE)
         every(tile, ((i, j) for i in starts[0] for j in starts[1]))
+
+    def square(self, rows: np.ndarray, out: np.ndarray) -> None:
+        """Write the entries among these rows; half of them is computed."""
+
+        def strip(first: int) -> None:
+            last = min(len(rows), first + _STRIP)
+            _core.grid_square(self._grid.codes, rows, self._scale, out, first, last)
+
+        # The longest first: threads end together.
+        every(strip, range(0, len(rows), _STRIP)[::-1])
 
     def add(
         self, rows: np.ndarray, columns: np.ndarray, values: np.ndarray, out: np.ndarray

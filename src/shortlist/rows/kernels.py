@@ -127,6 +127,8 @@ class KernelMatrix:
         Whether rows are computed about as fast as they are read from memory: none is kept.
     by_row : bool
         Whether this holds of a single row, too: then it need not be computed before it is used.
+    quick : bool
+        Whether entries are computed faster than single ones are collected from memory.
     precomputed : bool
         Whether `X` is the matrix.
     function : callable or None
@@ -173,8 +175,8 @@ class KernelMatrix:
             self.dtype = np.dtype(np.float32 if self.scores_narrow else np.float64)
         self.relative = self._gaussian is not None
         self.by_row = self.relative and X.shape[1] <= _NARROW
-        on_grid = isinstance(self._gaussian, GridEntries) and self.dtype == np.float32
-        self.cheap = self.by_row or (on_grid and X.shape[1] <= _NARROW_GRID)
+        self.quick = isinstance(self._gaussian, GridEntries) and self.dtype == np.float32
+        self.cheap = self.by_row or (self.quick and X.shape[1] <= _NARROW_GRID)
 
     def widened(self) -> KernelMatrix:
         """Return the same matrix with float64 entries, computed in float64."""
@@ -282,6 +284,11 @@ class KernelMatrix:
         """Return the matrix among these rows, row by row, for pair steps to ask for."""
         assert isinstance(self._gaussian, GaussianEntries)
         return self._gaussian.rows(rows, memory)
+
+    def square(self, rows: np.ndarray, out: np.ndarray) -> None:
+        """Write the matrix among these rows, of a quick kernel."""
+        assert isinstance(self._gaussian, GridEntries)
+        self._gaussian.square(rows, out)
 
     def add(
         self, rows: np.ndarray, columns: np.ndarray, values: np.ndarray, out: np.ndarray

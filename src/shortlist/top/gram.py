@@ -101,9 +101,8 @@ def _definite(matrix: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 def square(cache: RowCache, rows: np.ndarray, length: int, out: np.ndarray) -> None:
     """Kernel matrix of `rows`: from rows of the cache what they hold, the rest computed."""
-    if cache.kernel.cheap:
-        chosen = cache.order[rows]
-        cache.kernel.fill(chosen, chosen, out, np.arange(len(rows)))
+    if cache.kernel.quick:
+        cache.kernel.square(cache.order[rows], out)
         return
     held = cache.holds(rows, length)
     kept, new = np.flatnonzero(held), np.flatnonzero(~held)

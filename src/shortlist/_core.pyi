@@ -251,13 +251,17 @@ def grid_codes(
     step: float,
     out: np.ndarray,
     squares: np.ndarray,
+    sums: np.ndarray,
     errors: np.ndarray,
 ) -> None:
-    """Write how many steps every value is above the lowest, the squared lengths of these
-    rows and the squared distances to them; infinite where a byte does not hold a value."""
+    """Write how many steps every value is above the lowest; of these rows the squared lengths
+    and the sums, and the squared distances to them, infinite where a byte does not hold a
+    value."""
 
 def grid_entries(
     codes: np.ndarray,
+    squares: np.ndarray,
+    sums: np.ndarray,
     rows: np.ndarray,
     columns: np.ndarray,
     scale: float,
@@ -268,13 +272,22 @@ def grid_entries(
     """Write ``exp(-scale * squared distance)`` to rows `slots` and columns `to` of `out`."""
 
 def grid_square(
-    codes: np.ndarray, rows: np.ndarray, scale: float, out: np.ndarray, first: int, last: int
+    codes: np.ndarray,
+    squares: np.ndarray,
+    sums: np.ndarray,
+    rows: np.ndarray,
+    scale: float,
+    out: np.ndarray,
+    first: int,
+    last: int,
 ) -> None:
     """Write the entries among the rows: of columns `first` to `last` the upper part, and its
     mirror image."""
 
 def add_grid(
     codes: np.ndarray,
+    squares: np.ndarray,
+    sums: np.ndarray,
     rows: np.ndarray,
     columns: np.ndarray,
     scale: float,

@@ -45,6 +45,11 @@ def calls():
         "eps": 1e-6,
         "max_steps": 20,
     }
+    grid = {
+        "codes": np.ones((N, 8), np.uint8),
+        "squares": np.full(N, 8, np.uint32),
+        "sums": np.full(N, 8, np.uint32),
+    }
     point = {"a": np.exp(f), "b": np.exp(g)}
     goal = {**point, "weight": np.ones(N), "mu": 0.1, "da": f, "db": g, "second": 1.0}
     out = [
@@ -165,15 +170,16 @@ def calls():
                 "lowest": np.zeros(3),
                 "step": 0.5,
                 "out": np.zeros((N, 4), np.uint8),
-                "squares": np.zeros(N),
+                "squares": np.zeros(N, np.uint32),
+                "sums": np.zeros(N, np.uint32),
                 "errors": np.zeros(N),
             },
-            ("out", "squares", "errors"),
+            ("out", "squares", "sums", "errors"),
         ),
         Call(
             "grid_entries",
             {
-                "codes": np.ones((N, 8), np.uint8),
+                **grid,
                 "rows": i64[:3],
                 "columns": i64[:4],
                 "scale": 0.1,
@@ -185,9 +191,22 @@ def calls():
             ("rows", "columns", "slots", "to"),
         ),
         Call(
+            "grid_square",
+            {
+                **grid,
+                "rows": i64[:3],
+                "scale": 0.1,
+                "out": np.zeros((3, 3)),
+                "first": 0,
+                "last": 3,
+            },
+            ("out",),
+            ("rows",),
+        ),
+        Call(
             "add_grid",
             {
-                "codes": np.ones((N, 8), np.uint8),
+                **grid,
                 "rows": i64[:3],
                 "columns": i64[:4],
                 "scale": 0.1,

@@ -48,10 +48,12 @@ def test_products_of_bytes_are_exact(seed, d, dtype):
     n = int(rng.integers(1, 90))
     X = rng.integers(0, 256, (n, d)) if seed % 3 else 255 * rng.integers(0, 2, (n, d))
     codes = np.empty((n, -(-d // 4) * 4), dtype=np.uint8)
-    squares, errors = np.empty(n), np.empty(n)
-    _core.grid_codes(X.astype(np.float64), np.zeros(d), 1.0, codes, squares, errors)
+    squares, sums = np.empty(n, np.uint32), np.empty(n, np.uint32)
+    errors, made = np.empty(n), (codes, squares, sums)
+    _core.grid_codes(X.astype(np.float64), np.zeros(d), 1.0, *made, errors)
     np.testing.assert_array_equal(codes[:, :d], X)
     np.testing.assert_array_equal(squares, np.square(X).sum(axis=1))
+    np.testing.assert_array_equal(sums, X.sum(axis=1))
     assert not errors.any()
     rows, columns = rng.integers(0, n, rng.integers(0, 30)), rng.integers(0, n, 70)
     out, slots, to = np.full((40, 80), -1.0, dtype), rng.permutation(40), rng.permutation(80)
@@ -59,16 +61,24 @@ def test_products_of_bytes_are_exact(seed, d, dtype):
         to = np.arange(80)
     slots, to = slots[: len(rows)], to[:70]
     scale = 2.0**-10 / d
-    _core.grid_entries(codes, rows, columns, scale, out, slots, to)
+    _core.grid_entries(*made, rows, columns, scale, out, slots, to)
     distances = np.square(X[rows][:, None] - X[columns][None]).sum(axis=2)
     expected = np.full((40, 80), -1.0)
     expected[np.ix_(slots, to)] = np.exp(-scale * distances)
     eps = np.finfo(dtype).eps
     # The exponent is rounded; what lies below the smallest normal number is lost.
     np.testing.assert_allclose(out, expected, rtol=eps * (4.0 + scale * distances.max(initial=0)))
-    values, sums = rng.standard_normal((2, len(rows))), np.ones((2, 70))
-    _core.add_grid(codes, rows, columns, scale, values, sums)
-    np.testing.assert_allclose(sums, 1.0 + values @ np.exp(-scale * distances), atol=1e-3)
+    values, added = rng.standard_normal((2, len(rows))), np.ones((2, 70))
+    _core.add_grid(*made, rows, columns, scale, values, added)
+    np.testing.assert_allclose(added, 1.0 + values @ np.exp(-scale * distances), atol=1e-3)
+    square = np.full((70, 70), -1.0, dtype)
+    for first in range(0, 70, 50):
+        _core.grid_square(*made, columns, scale, square, first, min(70, first + 50))
+    distances = np.square(X[columns][:, None] - X[columns][None]).sum(axis=2)
+    np.testing.assert_allclose(
+        square, np.exp(-scale * distances), rtol=eps * (4.0 + scale * distances.max())
+    )
+    assert (square == square.T).all()
 
 
 @draws(60)
@@ -88,7 +98,7 @@ def test_grids_are_found(seed, storage, dtype, unit, shift):
     given = sparse.csr_array(X) if storage == "csr" else np.asarray(X, order=storage)
     grid = Grid.of(given)
     assert grid is not None
-    np.testing.assert_array_equal(grid.codes[:, :NARROW], codes - codes.min(axis=0))
+    np.testing.assert_array_equal(grid.codes[0][:, :NARROW], codes - codes.min(axis=0))
     assert grid.suits(np.float32)
     gamma = 1.0 / (NARROW * float(X.astype(np.float64).var()))
     K = exact(X, gamma)

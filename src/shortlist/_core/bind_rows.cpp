@@ -263,9 +263,15 @@ void check_features(std::size_t stride) {
            ", got " + std::to_string(stride));
 }
 
-void check_grid(std::size_t stride, double scale) {
-  check_features(stride);
+using Codes = InMatrix<std::uint8_t>;
+using Sums = In<std::uint32_t>;
+
+GridCodes checked(const Codes& codes, const Sums& squares, const Sums& sums, double scale) {
+  check_features(codes.shape(1));
+  check_size("squares", squares, codes.shape(0));
+  check_size("sums", sums, codes.shape(0));
   if (!(scale >= 0.0)) refuse("scale must not be below zero, got " + std::to_string(scale));
+  return {codes.data(), codes.shape(1), squares.data(), sums.data()};
 }
 
 template <typename V>
@@ -273,12 +279,13 @@ void bind_grid_codes(nb::module_& m) {
   m.def(
       "grid_codes",
       [](InMatrix<V> X, In<double> lowest, double step, OutMatrix<std::uint8_t> out,
-         Out<double> squares, Out<double> errors) {
+         Out<std::uint32_t> squares, Out<std::uint32_t> sums, Out<double> errors) {
         const std::size_t n = X.shape(0), d = X.shape(1), stride = grid_stride(d);
         check_features(stride);
         check_size("lowest", lowest, d);
         check_shape("out", out, n, stride);
         check_size("squares", squares, n);
+        check_size("sums", sums, n);
         check_size("errors", errors, n);
         if (!(step > 0.0)) refuse("step must be above zero, got " + std::to_string(step));
         nb::gil_scoped_release release;
@@ -287,23 +294,21 @@ void bind_grid_codes(nb::module_& m) {
           std::uint8_t* to = out.data() + i * stride;
           errors.data()[i] = grid_codes(X.data() + i * d, lowest.data(), step, d, to);
           std::fill(to + d, to + stride, std::uint8_t{0});
-          std::uint32_t square, sum;
-          grid_sums(to, stride, &square, &sum);
-          squares.data()[i] = square;
+          grid_sums(to, stride, squares.data() + i, sums.data() + i);
           watch.count(d);
         }
       },
-      "X"_in, "lowest"_a, "step"_a, "out"_out, "squares"_out, "errors"_out);
+      "X"_in, "lowest"_a, "step"_a, "out"_out, "squares"_out, "sums"_out,
+      "errors"_out);
 }
 
 template <typename T>
 void bind_grid_entries(nb::module_& m) {
   m.def(
       "grid_entries",
-      [](InMatrix<std::uint8_t> codes, Index rows, Index columns, double scale, OutMatrix<T> out,
+      [](Codes codes, Sums squares, Sums sums, Index rows, Index columns, double scale, OutMatrix<T> out,
          Index slots, Index to) {
-        const std::size_t stride = codes.shape(1);
-        check_grid(stride, scale);
+        const GridCodes from = checked(codes, squares, sums, scale);
         check_index("rows", rows, codes.shape(0));
         check_index("columns", columns, codes.shape(0));
         check_size("slots", slots, rows.shape(0));
@@ -311,49 +316,46 @@ void bind_grid_entries(nb::module_& m) {
         check_index("slots", slots, out.shape(0));
         check_index("to", to, out.shape(1));
         nb::gil_scoped_release release;
-        grid_entries({codes.data(), stride, rows.data(), rows.shape(0)}, columns.data(),
-                     columns.shape(0), static_cast<T>(scale), out.data(), out.shape(1),
-                     slots.data(), to.data());
+        grid_entries<T>({from, rows.data(), rows.shape(0)}, columns.data(), columns.shape(0),
+                        static_cast<T>(scale), out.data(), out.shape(1), slots.data(), to.data());
       },
-      "codes"_in, "rows"_in, "columns"_in, "scale"_a, "out"_out, "slots"_in, "to"_in);
+      "codes"_in, "squares"_in, "sums"_in, "rows"_in, "columns"_in, "scale"_a, "out"_out, "slots"_in, "to"_in);
 }
 
 template <typename T>
 void bind_grid_square(nb::module_& m) {
   m.def(
       "grid_square",
-      [](InMatrix<std::uint8_t> codes, Index rows, double scale, OutMatrix<T> out,
+      [](Codes codes, Sums squares, Sums sums, Index rows, double scale, OutMatrix<T> out,
          std::size_t first, std::size_t last) {
-        const std::size_t stride = codes.shape(1);
-        check_grid(stride, scale);
+        const GridCodes from = checked(codes, squares, sums, scale);
         check_index("rows", rows, codes.shape(0));
         check_shape("out", out, rows.shape(0), rows.shape(0));
         if (first > last || last > rows.shape(0))
           refuse("first and last must be places among the rows");
         nb::gil_scoped_release release;
-        grid_square(codes.data(), stride, rows.data(), first, last, static_cast<T>(scale),
-                    out.data(), out.shape(1));
+        grid_square<T>({from, rows.data(), rows.shape(0)}, first, last, static_cast<T>(scale),
+                       out.data(), out.shape(1));
       },
-      "codes"_in, "rows"_in, "scale"_a, "out"_out, "first"_a, "last"_a);
+      "codes"_in, "squares"_in, "sums"_in, "rows"_in, "scale"_a, "out"_out, "first"_a, "last"_a);
 }
 
 void bind_add_grid(nb::module_& m) {
   m.def(
       "add_grid",
-      [](InMatrix<std::uint8_t> codes, Index rows, Index columns, double scale,
+      [](Codes codes, Sums squares, Sums sums, Index rows, Index columns, double scale,
          InMatrix<double> coefficients, OutMatrix<double> out) {
-        const std::size_t stride = codes.shape(1), n_sums = out.shape(0);
-        check_grid(stride, scale);
+        const GridCodes from = checked(codes, squares, sums, scale);
+        const std::size_t n_sums = out.shape(0);
         check_index("rows", rows, codes.shape(0));
         check_index("columns", columns, codes.shape(0));
         check_shape("coefficients", coefficients, n_sums, rows.shape(0));
         check_shape("out", out, n_sums, columns.shape(0));
         nb::gil_scoped_release release;
-        add_grid({codes.data(), stride, rows.data(), rows.shape(0)}, columns.data(),
-                 columns.shape(0), static_cast<float>(scale), coefficients.data(), n_sums,
-                 out.data());
+        add_grid<float>({from, rows.data(), rows.shape(0)}, columns.data(), columns.shape(0),
+                        static_cast<float>(scale), coefficients.data(), n_sums, out.data());
       },
-      "codes"_in, "rows"_in, "columns"_in, "scale"_a, "coefficients"_in, "out"_out);
+      "codes"_in, "squares"_in, "sums"_in, "rows"_in, "columns"_in, "scale"_a, "coefficients"_in, "out"_out);
 }
 
 }  // namespace

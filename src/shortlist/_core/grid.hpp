@@ -128,18 +128,27 @@ SHORTLIST_CLONES inline void grid_sums(const std::uint8_t* row, std::size_t n,
   *sum = values;
 }
 
+// Rows as bytes, with their |p|^2 and |p|_1.
+struct GridCodes {
+  const std::uint8_t* bytes;
+  std::size_t stride;
+  const std::uint32_t *squares, *sums;
+
+  const std::uint8_t* row(std::int64_t i) const {
+    return bytes + static_cast<std::size_t>(i) * stride;
+  }
+};
+
 // Some columns of a block, four bytes of one after four bytes of the other.
 struct GridPanel {
   explicit GridPanel(std::size_t stride) : bytes(stride * kGridColumns) {}
 
-  void fill(const std::uint8_t* codes, std::size_t stride, const std::int64_t* columns,
-            std::size_t count) {
+  void fill(const GridCodes& codes, const std::int64_t* columns, std::size_t count) {
     size = count;
     for (std::size_t j = 0; j < count; ++j) {
-      const std::uint8_t* row = codes + static_cast<std::size_t>(columns[j]) * stride;
-      std::uint32_t sum;
-      grid_sums(row, stride, &squares[j], &sum);
-      for (std::size_t f = 0; f < stride / 4; ++f) {
+      const std::uint8_t* row = codes.row(columns[j]);
+      squares[j] = codes.squares[columns[j]];
+      for (std::size_t f = 0; f < codes.stride / 4; ++f) {
         std::uint32_t four;
         std::memcpy(&four, row + 4 * f, sizeof four);
         four ^= 0x80808080u;  // less 128
@@ -155,24 +164,13 @@ struct GridPanel {
 
 // Rows of a block, to be multiplied with the columns of panels.
 struct GridBlock {
-  const std::uint8_t* codes;
-  std::size_t stride;
+  const GridCodes& codes;
   const std::int64_t* rows;
   std::size_t n_rows;
-  std::vector<std::uint32_t> terms;  // |p|^2 - 256 |p|_1
 
-  GridBlock(const std::uint8_t* from, std::size_t width, const std::int64_t* chosen,
-            std::size_t count)
-      : codes(from), stride(width), rows(chosen), n_rows(count), terms(count) {
-    for (std::size_t i = 0; i < n_rows; ++i) {
-      std::uint32_t square, sum;
-      grid_sums(row(i), stride, &square, &sum);
-      terms[i] = square - 256 * sum;
-    }
-  }
-
-  const std::uint8_t* row(std::size_t i) const {
-    return codes + static_cast<std::size_t>(rows[i]) * stride;
+  // |p|^2 - 256 |p|_1
+  std::uint32_t term(std::size_t i) const {
+    return codes.squares[rows[i]] - 256 * codes.sums[rows[i]];
   }
 
   // take(i, products) for the rows up to `end`, in order.
@@ -182,10 +180,12 @@ struct GridBlock {
     for (std::size_t i = 0; i < end; i += kGridRows) {
       const std::size_t count = std::min(kGridRows, end - i);
       const std::uint8_t* some[kGridRows];
-      for (std::size_t r = 0; r < kGridRows; ++r) some[r] = row(i + (r < count ? r : 0));
-      grid_products(some, panel.bytes.data(), stride / 4, products);
+      for (std::size_t r = 0; r < kGridRows; ++r) {
+        some[r] = codes.row(rows[i + (r < count ? r : 0)]);
+      }
+      grid_products(some, panel.bytes.data(), codes.stride / 4, products);
       for (std::size_t r = 0; r < count; ++r) take(i + r, products + r * kGridColumns);
-      watch.count(count * panel.size * (stride / 16 + 8));
+      watch.count(count * panel.size * (codes.stride / 16 + 8));
     }
   }
 };
@@ -195,17 +195,17 @@ template <typename T>
 void grid_entries(const GridBlock& block, const std::int64_t* columns, std::size_t n_columns,
                   T scale, T* out, std::size_t out_stride, const std::int64_t* slots,
                   const std::int64_t* to) {
-  GridPanel panel(block.stride);
+  GridPanel panel(block.codes.stride);
   T entries[kGridColumns];
   Watch watch;
   for (std::size_t j = 0; j < n_columns; j += kGridColumns) {
-    panel.fill(block.codes, block.stride, columns + j, std::min(kGridColumns, n_columns - j));
+    panel.fill(block.codes, columns + j, std::min(kGridColumns, n_columns - j));
     bool together = true;
     for (std::size_t k = 1; k < panel.size; ++k) together &= to[j + k] == to[j + k - 1] + 1;
     block.with(panel, block.n_rows, watch, [&](std::size_t i, const std::int32_t* products) {
       T* row = out + static_cast<std::size_t>(slots[i]) * out_stride;
       T* at = together ? row + to[j] : entries;
-      grid_row(products, block.terms[i], panel.squares, panel.size, scale, at);
+      grid_row(products, block.term(i), panel.squares, panel.size, scale, at);
       if (!together) {
         for (std::size_t k = 0; k < panel.size; ++k) row[to[j + k]] = entries[k];
       }
@@ -215,18 +215,17 @@ void grid_entries(const GridBlock& block, const std::int64_t* columns, std::size
 
 // out[i, j] = out[j, i] = k(rows[i], rows[j]) for all i and the j from first to last, i <= j.
 template <typename T>
-void grid_square(const std::uint8_t* codes, std::size_t stride, const std::int64_t* rows,
-                 std::size_t first, std::size_t last, T scale, T* out, std::size_t out_stride) {
-  const GridBlock block(codes, stride, rows, last);
-  GridPanel panel(stride);
+void grid_square(const GridBlock& block, std::size_t first, std::size_t last, T scale, T* out,
+                 std::size_t out_stride) {
+  GridPanel panel(block.codes.stride);
   T entries[kGridRows][kGridColumns];
   Watch watch;
   for (std::size_t j = first; j < last; j += kGridColumns) {
-    panel.fill(codes, stride, rows + j, std::min(kGridColumns, last - j));
+    panel.fill(block.codes, block.rows + j, std::min(kGridColumns, last - j));
     const std::size_t end = j + panel.size;
     block.with(panel, end, watch, [&](std::size_t i, const std::int32_t* products) {
       const std::size_t r = i % kGridRows;
-      grid_row(products, block.terms[i], panel.squares, panel.size, scale, entries[r]);
+      grid_row(products, block.term(i), panel.squares, panel.size, scale, entries[r]);
       std::copy_n(entries[r], panel.size, out + i * out_stride + j);
       if (r + 1 < kGridRows && i + 1 < end) return;
       for (std::size_t k = 0; k < panel.size; ++k) {
@@ -241,13 +240,13 @@ void grid_square(const std::uint8_t* codes, std::size_t stride, const std::int64
 template <typename T>
 void add_grid(const GridBlock& block, const std::int64_t* columns, std::size_t n_columns, T scale,
               const double* c, std::size_t n_sums, double* out) {
-  GridPanel panel(block.stride);
+  GridPanel panel(block.codes.stride);
   T entries[kGridColumns];
   Watch watch;
   for (std::size_t j = 0; j < n_columns; j += kGridColumns) {
-    panel.fill(block.codes, block.stride, columns + j, std::min(kGridColumns, n_columns - j));
+    panel.fill(block.codes, columns + j, std::min(kGridColumns, n_columns - j));
     block.with(panel, block.n_rows, watch, [&](std::size_t i, const std::int32_t* products) {
-      grid_row(products, block.terms[i], panel.squares, panel.size, scale, entries);
+      grid_row(products, block.term(i), panel.squares, panel.size, scale, entries);
       for (std::size_t s = 0; s < n_sums; ++s) {
         add_row(entries, c[s * block.n_rows + i], panel.size, out + s * n_columns + j);
       }

@@ -43,8 +43,9 @@ class Grid:
     ----------
     step : float
         What one counts for.
-    codes : ndarray of uint8, shape (n_rows, features and up to three zeros)
-        The bytes.
+    codes : tuple of ndarray
+        The bytes, of shape (n_rows, features and up to three zeros); of every row of them
+        the squared length and the sum.
     squares : ndarray
         Squared length of every row, from the lowest values.
     off : float
@@ -52,11 +53,11 @@ class Grid:
     """
 
     def __init__(
-        self, step: float, codes: np.ndarray, squares: np.ndarray, errors: np.ndarray
+        self, step: float, codes: tuple[np.ndarray, np.ndarray, np.ndarray], errors: np.ndarray
     ) -> None:
         self.step = step
         self.codes = codes
-        self.squares = step * step * squares
+        self.squares = step * step * codes[1]
         self.off = float(np.sqrt(errors.max(initial=0.0)))
 
     @classmethod
@@ -74,20 +75,22 @@ class Grid:
         if not spans or not _LEAST_STEP < step < 1.0 / _LEAST_STEP:
             return None
         codes = np.empty((n, -(-d // 4) * 4), dtype=np.uint8)
-        squares, errors = np.empty(n), np.empty(n)
+        squares, sums = np.empty(n, dtype=np.uint32), np.empty(n, dtype=np.uint32)
+        errors = np.empty(n)
 
         def some(start: int) -> None:
             part = slice(start, start + _PART)
             rows = _dense(X, part)
-            _core.grid_codes(rows, lowest, step, codes[part], squares[part], errors[part])
+            made = codes[part], squares[part], sums[part]
+            _core.grid_codes(rows, lowest, step, *made, errors[part])
 
         every(some, range(0, n, _PART))
-        return cls(step, codes, squares, errors) if np.isfinite(errors).all() else None
+        return cls(step, (codes, squares, sums), errors) if np.isfinite(errors).all() else None
 
     def suits(self, dtype: Any) -> bool:
         """Whether rows are off the grid by less than products of this precision round."""
         longest = float(self.squares.max(initial=0.0))
-        allowed = _unit(dtype) * self.codes.shape[1] * longest
+        allowed = _unit(dtype) * self.codes[0].shape[1] * longest
         return 4.0 * self.off * np.sqrt(longest) + 2.0 * self.off**2 <= allowed
 
 
@@ -125,7 +128,7 @@ class GridEntries:
 
     def keep(self, order: np.ndarray, most: int) -> int:
         """Return the bytes that the rows take; they are there already."""
-        return min(self._grid.codes.nbytes, most)
+        return min(sum(part.nbytes for part in self._grid.codes), most)
 
     def fill(
         self,
@@ -140,7 +143,7 @@ class GridEntries:
         def tile(corner: tuple[int, int]) -> None:
             i, j = (slice(start, start + _TILE) for start in corner)
             _core.grid_entries(
-                self._grid.codes, rows[i], columns[j], self._scale, out, slots[i], to[j]
+                *self._grid.codes, rows[i], columns[j], self._scale, out, slots[i], to[j]
             )
 
         starts = range(0, len(rows), _TILE), range(0, len(columns), _TILE)
@@ -151,7 +154,7 @@ class GridEntries:
 
         def strip(first: int) -> None:
             last = min(len(rows), first + _STRIP)
-            _core.grid_square(self._grid.codes, rows, self._scale, out, first, last)
+            _core.grid_square(*self._grid.codes, rows, self._scale, out, first, last)
 
         # The longest first: threads end together.
         every(strip, range(0, len(rows), _STRIP)[::-1])
@@ -160,7 +163,7 @@ class GridEntries:
         self, rows: np.ndarray, columns: np.ndarray, values: np.ndarray, out: np.ndarray
     ) -> None:
         """Add float32 kernel rows, times each set of values, to each row of `out`."""
-        _core.add_grid(self._grid.codes, rows, columns, self._scale, values, out)
+        _core.add_grid(*self._grid.codes, rows, columns, self._scale, values, out)
 
 
 def _unit(dtype: Any) -> float:

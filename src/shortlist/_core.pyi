@@ -254,9 +254,11 @@ def grid_codes(
     sums: np.ndarray,
     errors: np.ndarray,
 ) -> None:
-    """Write how many steps every value is above the lowest; of these rows the squared lengths
-    and the sums, and the squared distances to them, infinite where a byte does not hold a
-    value."""
+    """Write how many steps every value is above the lowest.
+
+    Of these rows the squared lengths and the sums, too, and the squared distances to them:
+    infinite where a byte does not hold a value.
+    """
 
 def grid_entries(
     codes: np.ndarray,
@@ -281,8 +283,7 @@ def grid_square(
     first: int,
     last: int,
 ) -> None:
-    """Write the entries among the rows: of columns `first` to `last` the upper part, and its
-    mirror image."""
+    """Write the entries of columns `first` to `last` among the rows: upper part and mirror."""
 
 def add_grid(
     codes: np.ndarray,

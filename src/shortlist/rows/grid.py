@@ -66,13 +66,12 @@ class Grid:
         n, d = X.shape
         if not 0 < d < _MOST_FEATURES:
             return None
-        for count in (_FEW, _SOME):
-            step = _step(_dense(X, np.unique(np.linspace(0, n - 1, min(n, count)).astype(int))))
-            if step is None:
-                return None
+        # A few rows tell most tables that are none.
+        step = _step(X, _FEW) and _step(X, _SOME)
+        if step is None or not _LEAST_STEP < step < 1.0 / _LEAST_STEP:
+            return None
         lowest, highest = _range(X)
-        spans = float((highest - lowest).max()) < (_STEPS + 0.5) * step
-        if not spans or not _LEAST_STEP < step < 1.0 / _LEAST_STEP:
+        if not float((highest - lowest).max()) < (_STEPS + 0.5) * step:
             return None
         codes = np.empty((n, -(-d // 4) * 4), dtype=np.uint8)
         squares, sums = np.empty(n, dtype=np.uint32), np.empty(n, dtype=np.uint32)
@@ -80,9 +79,8 @@ class Grid:
 
         def some(start: int) -> None:
             part = slice(start, start + _PART)
-            rows = _dense(X, part)
             made = codes[part], squares[part], sums[part]
-            _core.grid_codes(rows, lowest, step, *made, errors[part])
+            _core.grid_codes(_dense(X, part), lowest, step, *made, errors[part])
 
         every(some, range(0, n, _PART))
         return cls(step, (codes, squares, sums), errors) if np.isfinite(errors).all() else None
@@ -170,12 +168,16 @@ def _unit(dtype: Any) -> float:
     return UNIT32 if np.dtype(dtype) == np.float32 else UNIT
 
 
-def _step(sample: np.ndarray) -> float | None:
-    """Return the step of which all these values, column by column, are a few multiples."""
+def _step(X: Any, count: int) -> float | None:
+    """Return the step of which some rows, column by column, hold a few multiples."""
+    n = X.shape[0]
+    sample = _dense(X, np.unique(np.linspace(0, n - 1, min(n, count)).astype(int)))
     values = np.sort((sample.astype(np.float64) - sample.min(axis=0)).ravel())
     values = values[np.diff(values, prepend=-np.inf) > _SAME * values[-1]]
-    if not 1 < len(values) <= _STEPS + 1:
-        return None if len(values) > 1 else 1.0
+    if len(values) == 1:
+        return 1.0  # all are equal: no step is wrong yet
+    if len(values) > _STEPS + 1:
+        return None
     counts = np.rint(values / np.diff(values).min())
     share = float((values / values[-1]) @ counts / (counts @ counts))
     return share * float(values[-1])

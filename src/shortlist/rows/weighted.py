@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy import sparse
+
+from .threads import each
+
+Value = TypeVar("Value")
 
 # Numbers that are looked at together: as many as a processor's cache holds.
 _VALUES = 1 << 16
@@ -156,20 +160,23 @@ class CountedRows:
         rows = np.flatnonzero(weight > 0.0) if rows is None else rows
         return cls(X, weight[rows], rows)
 
-    def blocks(self) -> Iterator[tuple[np.ndarray, Any]]:
-        """Weights and rows, some at a time, in float64."""
+    def blocks(self, function: Callable[[np.ndarray, Any], Value]) -> Iterator[Value]:
+        """Return what a function makes of weights and rows, some at a time, in float64."""
         step = max(1, _TOGETHER // max(1, self.X.shape[1]))
-        for start in range(0, len(self.rows), step):
+
+        def some(start: int) -> Value:
             part = slice(start, start + step)
-            yield self.weight[part], self.X[self.rows[part]].astype(np.float64)
+            return function(self.weight[part], self.X[self.rows[part]].astype(np.float64))
+
+        return each(some, range(0, len(self.rows), step))
 
     def variance(self) -> float:
         """Variance of all entries; of equal entries exactly zero."""
         entries = self.X.shape[1] * float(self.weight.sum())
         # From one of the entries, then from the mean: neither loses the digits of a spread.
         first = self._an_entry()
-        mean = sum(_total(weight, A, first, 0.0, 1) for weight, A in self.blocks()) / entries
-        return sum(_total(weight, A, first, mean, 2) for weight, A in self.blocks()) / entries
+        mean = sum(self.blocks(lambda weight, A: _total(weight, A, first, 0.0, 1))) / entries
+        return sum(self.blocks(lambda weight, A: _total(weight, A, first, mean, 2))) / entries
 
     def _an_entry(self) -> float:
         if not sparse.issparse(self.X):
@@ -183,13 +190,18 @@ class CountedRows:
         if not sparse.issparse(X):
             first = X[self.rows[0]].astype(np.float64)
             # As below: no product of BLAS.
-            sums = sum(np.einsum("i,ij->j", weight, A - first) for weight, A in self.blocks())
+            sums = sum(self.blocks(lambda weight, A: np.einsum("i,ij->j", weight, A - first)))
             return first + sums / total
         sums, count = np.zeros(X.shape[1]), np.zeros(X.shape[1], dtype=np.intp)
-        for weight, A in self.blocks():
-            sums += A.T @ weight
-            count += np.bincount(A.indices[A.data != 0.0], minlength=X.shape[1])
+        for more, nonzero in self.blocks(_column_sums):
+            sums += more
+            count += nonzero
         return np.where(count == len(self.rows), sums / total, 0.0)
+
+
+def _column_sums(weight: np.ndarray, A: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Weighted sums of sparse columns, and how many of their entries are not zero."""
+    return A.T @ weight, np.bincount(A.indices[A.data != 0.0], minlength=A.shape[1])
 
 
 def _total(weight: np.ndarray, A: Any, first: float, mean: float, power: int) -> float:

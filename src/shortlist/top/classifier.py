@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,6 +20,7 @@ from ..certificate import Certificate, Check, CollapsedWarning
 from ..rows.formulas import NamedKernel
 from ..rows.kernels import KernelFunction, KernelMatrix, kernel_function
 from ..rows.operators import as_rows
+from ..rows.threads import team
 from ..rows.weighted import merge_duplicates
 from .kernel_problem import DualPoint, KernelSolution, KernelTopProblem
 from .problem import Solution, TopProblem
@@ -115,6 +117,11 @@ class TopClassifier(ClassifierMixin, BaseEstimator):
             return
         recipe = self._check_parameters()
         data = validate_binary(self, X, y, sample_weight, reach=self._linear())
+        with nullcontext() if self._linear() else team():
+            self._learn_rows(recipe, data)
+
+    def _learn_rows(self, recipe: Recipe, data: BinaryData) -> None:
+        """Learn from checked rows in memory."""
         if not self._linear() and not self._precomputed():
             data = merged(data)
         ranked = data.negative

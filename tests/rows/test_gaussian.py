@@ -20,7 +20,7 @@ from shortlist.top.gram import square
 from shortlist.top.surrogate_quantile import SurrogateQuantile
 
 # Columns of rows whose kernel rows are kept.
-WIDE = 40
+WIDE = 60
 
 
 def test_exponential():

@@ -33,7 +33,7 @@ def test_optimum(name, k, loss):
     fits = [("linear", X, {"solver": "smo"})]
     fits += [("rbf", X, {"kernel": "rbf", "gamma": 0.1}), ("rbf", K, {"kernel": "precomputed"})]
     # Of wide rows kernel rows are kept, of narrow ones computed when asked for.
-    wide = np.hstack([X, np.zeros((len(X), 40))])
+    wide = np.hstack([X, np.zeros((len(X), 60))])
     fits.append(("rbf", wide, {"kernel": "rbf", "gamma": 0.1}))
     for kernel, rows, options in fits:
         model = TopPush(k, loss=loss, tol=1e-7, **options).fit(rows, y)

@@ -27,8 +27,8 @@ KERNEL_NAMES = (*KINDS, "precomputed")
 _ROWS = 512
 _COLUMNS = 2048
 # Columns of rows up to which a row of Gaussian entries is computed about as fast as it is read:
-# by itself, and among others of rows on a grid.
-_NARROW, _NARROW_GRID = 32, 320
+# by itself, among others, and among others of rows on a grid.
+_NARROW, _NARROW_SUMS, _NARROW_GRID = 32, 48, 320
 
 
 def kernel_function(
@@ -176,7 +176,8 @@ class KernelMatrix:
         self.relative = self._gaussian is not None
         self.by_row = self.relative and X.shape[1] <= _NARROW
         self.quick = isinstance(self._gaussian, GridEntries) and self.dtype == np.float32
-        self.cheap = self.by_row or (self.quick and X.shape[1] <= _NARROW_GRID)
+        few = _NARROW_GRID if self.quick else _NARROW_SUMS
+        self.cheap = self.relative and X.shape[1] <= few
 
     def widened(self) -> KernelMatrix:
         """Return the same matrix with float64 entries, computed in float64."""

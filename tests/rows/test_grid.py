@@ -108,7 +108,7 @@ def test_grids_are_found(seed, storage, dtype, unit, shift):
             continue
         entries = GridEntries(grid, gamma, precision)
         out = np.empty((40, 40), precision)
-        entries.fill(rows, rows, out, rows, rows)
+        entries.fill(rows, rows, out, rows, 0)
         assert (out == out.T).all()
         assert (np.diagonal(out) == 1.0).all()
         share = np.add.outer(*2 * [entries.bounds()[1]])

@@ -134,6 +134,17 @@ class GridEntries:
         columns: np.ndarray,
         out: np.ndarray,
         slots: np.ndarray,
+        start: int,
+    ) -> None:
+        """Write the entries to the rows `slots` of `out`, from column `start` on."""
+        self.scatter(rows, columns, out, slots, np.arange(start, start + len(columns)))
+
+    def scatter(
+        self,
+        rows: np.ndarray,
+        columns: np.ndarray,
+        out: np.ndarray,
+        slots: np.ndarray,
         to: np.ndarray,
     ) -> None:
         """Write the entries to the rows `slots` and columns `to` of `out`."""

@@ -256,7 +256,7 @@ class KernelMatrix:
     ) -> None:
         """Write the entries to the rows `slots` of `out`, from column `start` on."""
         if self._gaussian is not None:
-            _fill(self._gaussian, rows, columns, out, slots, start)
+            self._gaussian.fill(rows, columns, out, slots, start)
             return
         for i in range(0, len(rows), _ROWS):
             for j in range(0, len(columns), _COLUMNS):
@@ -274,7 +274,7 @@ class KernelMatrix:
     ) -> None:
         """Write the entries to the rows `slots` and the columns `to` of `out`."""
         if isinstance(self._gaussian, GridEntries):
-            self._gaussian.fill(rows, columns, out, slots, to)
+            self._gaussian.scatter(rows, columns, out, slots, to)
             return
         here = np.arange(len(rows))
         entries = np.empty((len(rows), len(columns)), dtype=self.dtype)
@@ -323,7 +323,7 @@ class KernelMatrix:
             for part in (rows, columns)
         )
         out = np.empty((len(rows), len(columns)), dtype=entries.dtype)
-        _fill(entries, rows, columns, out, np.arange(len(rows)), 0)
+        entries.fill(rows, columns, out, np.arange(len(rows)), 0)
         return out
 
     def diagonal(self, step: int = 256) -> np.ndarray:
@@ -359,17 +359,3 @@ def _blocks(
     if grid is not None and grid.suits(dtype):
         return GridEntries(grid, kernel.parameters["gamma"], dtype)
     return GaussianEntries(X, X, **kernel.parameters, centre=kernel.centre, dtype=dtype)
-
-
-def _fill(
-    blocks: GaussianEntries | GridEntries,
-    rows: np.ndarray,
-    columns: np.ndarray,
-    out: np.ndarray,
-    slots: np.ndarray,
-    start: int,
-) -> None:
-    if isinstance(blocks, GridEntries):
-        blocks.fill(rows, columns, out, slots, np.arange(start, start + len(columns)))
-    else:
-        blocks.fill(rows, columns, out, slots, start)

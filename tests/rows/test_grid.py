@@ -211,8 +211,8 @@ def test_certificates_on_grids(seed, d, dtype, levels, number):
 def test_threads_and_memory_change_nothing(d):
     """The same model to the last digit with one thread and with three."""
     rng = np.random.default_rng(1)
-    X = pixels(rng, 2600, d, 8)
-    y = X[:, :9].sum(axis=1) + 0.05 * rng.standard_normal(2600) > 0.16
+    X = pixels(rng, 700, d, 8)
+    y = X[:, :9].sum(axis=1) + 0.05 * rng.standard_normal(700) > 0.16
     models = []
     for threads in (1, 3):
         with threadpool_limits(threads):

@@ -294,8 +294,9 @@ def add_grid(
     scale: float,
     coefficients: np.ndarray,
     out: np.ndarray,
+    single: bool,
 ) -> None:
-    """Add the same entries, computed in float32, times each row of coefficients, to `out`."""
+    """Add the same entries, in float32 or float64, times each row of coefficients, to `out`."""
 
 def add_gaussian(
     rows: np.ndarray,

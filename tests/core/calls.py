@@ -212,6 +212,7 @@ def calls():
                 "scale": 0.1,
                 "coefficients": np.ones((2, 3)),
                 "out": np.zeros((2, 4)),
+                "single": False,
             },
             ("out",),
             ("rows", "columns"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import sparse
 from threadpoolctl import threadpool_limits
@@ -69,8 +69,10 @@ def test_products_of_bytes_are_exact(seed, d, dtype):
     # The exponent is rounded; what lies below the smallest normal number is lost.
     np.testing.assert_allclose(out, expected, rtol=eps * (4.0 + scale * distances.max(initial=0)))
     values, added = rng.standard_normal((2, len(rows))), np.ones((2, 70))
-    _core.add_grid(*made, rows, columns, scale, values, added)
-    np.testing.assert_allclose(added, 1.0 + values @ np.exp(-scale * distances), atol=1e-3)
+    _core.add_grid(*made, rows, columns, scale, values, added, dtype == "f4")
+    sums = 1.0 + values @ np.exp(-scale * distances)
+    limit = eps * (8.0 + scale * distances.max(initial=0)) * (1.0 + np.abs(values).sum())
+    np.testing.assert_allclose(added, sums, atol=limit)
     square = np.full((70, 70), -1.0, dtype)
     for first in range(0, 70, 50):
         _core.grid_square(*made, columns, scale, square, first, min(70, first + 50))
@@ -147,10 +149,11 @@ def test_rows_rounded_to_float32_are_no_grid_in_float64():
 @pytest.mark.usefixtures("bytewise")
 @pytest.mark.parametrize("d", [NARROW, WIDE])
 @pytest.mark.parametrize("storage", ["dense", "csr"])
-def test_kernel_matrix(d, storage):
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_kernel_matrix(d, storage, dtype):
     """Entries, scattered entries and sums are those of float64 products, within the bounds."""
     rng = np.random.default_rng(d)
-    X = pixels(rng, 60, d) * (rng.random((60, d)) < 0.2)
+    X = pixels(rng, 60, d, dtype=dtype) * (rng.random((60, d)) < 0.2)
     given = sparse.csr_array(X) if storage == "csr" and d == NARROW else X
     function = kernel_function("rbf", given)
     kernel = KernelMatrix(given, function)
@@ -160,17 +163,18 @@ def test_kernel_matrix(d, storage):
     share = np.add.outer(r, r)
     rows, columns = rng.permutation(60)[:9], rng.permutation(60)[:33]
     found = kernel.entries(rows, columns)
-    limit = (share * (1.0 + share))[np.ix_(rows, columns)] * found
+    assert found.dtype == dtype
+    limit = (share * (1.0 + share))[np.ix_(rows, columns)] * found + 1e-16
     assert (np.abs(found - K[np.ix_(rows, columns)]) <= limit).all()
     np.testing.assert_allclose(kernel.wide_entries(rows, columns), K[np.ix_(rows, columns)])
-    out = np.zeros((9, 60), np.float32)
+    out = np.zeros((9, 60), dtype)
     kernel.scatter(rows, columns, out, np.arange(9), columns)
     np.testing.assert_array_equal(out[:, columns], found)
     values, sums = rng.standard_normal((2, 9)), np.zeros((2, 33))
     kernel.add(rows, columns, values, sums)
-    np.testing.assert_allclose(sums, values @ found.astype(np.float64), atol=1e-12)
+    np.testing.assert_allclose(sums, values @ found.astype(np.float64), atol=1e-14)
     # What it was compared with: bounds are tighter, so that less is recomputed in a proof.
-    assert r.max() < function.bounds(given, 2.0**-24)[1].max()
+    assert r.max() < function.bounds(given, 2.0 ** (-24 if dtype == "f4" else -53))[1].max()
 
 
 @pytest.mark.usefixtures("bytewise")
@@ -182,6 +186,7 @@ def test_kernel_matrix(d, storage):
     levels=st.sampled_from([2, 3, 256]),
     number=st.integers(0, 4),
 )
+@example(seed=1, d=NARROW, dtype="f8", levels=2, number=3)  # sums are in float64, too
 def test_certificates_on_grids(seed, d, dtype, levels, number):
     """Checked in extended precision: duplicates, constant columns, little memory, weights."""
     rng = np.random.default_rng(seed)

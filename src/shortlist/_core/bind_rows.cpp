@@ -344,7 +344,7 @@ void bind_add_grid(nb::module_& m) {
   m.def(
       "add_grid",
       [](Codes codes, Sums squares, Sums sums, Index rows, Index columns, double scale,
-         InMatrix<double> coefficients, OutMatrix<double> out) {
+         InMatrix<double> coefficients, OutMatrix<double> out, bool single) {
         const GridCodes from = checked(codes, squares, sums, scale);
         const std::size_t n_sums = out.shape(0);
         check_index("rows", rows, codes.shape(0));
@@ -352,10 +352,12 @@ void bind_add_grid(nb::module_& m) {
         check_shape("coefficients", coefficients, n_sums, rows.shape(0));
         check_shape("out", out, n_sums, columns.shape(0));
         nb::gil_scoped_release release;
-        add_grid<float>({from, rows.data(), rows.shape(0)}, columns.data(), columns.shape(0),
-                        static_cast<float>(scale), coefficients.data(), n_sums, out.data());
+        const auto add = single ? add_grid<float> : add_grid<double>;
+        add({from, rows.data(), rows.shape(0)}, columns.data(), columns.shape(0), scale,
+            coefficients.data(), n_sums, out.data());
       },
-      "codes"_in, "squares"_in, "sums"_in, "rows"_in, "columns"_in, "scale"_a, "coefficients"_in, "out"_out);
+      "codes"_in, "squares"_in, "sums"_in, "rows"_in, "columns"_in, "scale"_a,
+      "coefficients"_in, "out"_out, "single"_a);
 }
 
 }  // namespace

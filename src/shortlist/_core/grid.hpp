@@ -238,15 +238,15 @@ void grid_square(const GridBlock& block, std::size_t first, std::size_t last, T 
 
 // out[s][j] += sum_i c[s][i] k(rows[i], columns[j]); no entry is stored
 template <typename T>
-void add_grid(const GridBlock& block, const std::int64_t* columns, std::size_t n_columns, T scale,
-              const double* c, std::size_t n_sums, double* out) {
+void add_grid(const GridBlock& block, const std::int64_t* columns, std::size_t n_columns,
+              double scale, const double* c, std::size_t n_sums, double* out) {
   GridPanel panel(block.codes.stride);
   T entries[kGridColumns];
   Watch watch;
   for (std::size_t j = 0; j < n_columns; j += kGridColumns) {
     panel.fill(block.codes, columns + j, std::min(kGridColumns, n_columns - j));
     block.with(panel, block.n_rows, watch, [&](std::size_t i, const std::int32_t* products) {
-      grid_row(products, block.term(i), panel.squares, panel.size, scale, entries);
+      grid_row(products, block.term(i), panel.squares, panel.size, static_cast<T>(scale), entries);
       for (std::size_t s = 0; s < n_sums; ++s) {
         add_row(entries, c[s * block.n_rows + i], panel.size, out + s * n_columns + j);
       }

@@ -171,8 +171,9 @@ class GridEntries:
     def add(
         self, rows: np.ndarray, columns: np.ndarray, values: np.ndarray, out: np.ndarray
     ) -> None:
-        """Add float32 kernel rows, times each set of values, to each row of `out`."""
-        _core.add_grid(*self._grid.codes, rows, columns, self._scale, values, out)
+        """Add the kernel rows, times each set of values, to each row of `out`."""
+        single = self.dtype == np.float32
+        _core.add_grid(*self._grid.codes, rows, columns, self._scale, values, out, single)
 
 
 def _unit(dtype: Any) -> float:

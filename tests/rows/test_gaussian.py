@@ -120,12 +120,17 @@ def test_rows_computed_when_asked_for(seed, n, kept, dtype):
 
 
 @draws(60)
-@given(seed=st.integers(0, 999), slots=st.integers(0, 14), dtype=st.sampled_from(["f4", "f8"]))
-def test_square(seed, slots, dtype):
+@given(
+    seed=st.integers(0, 999),
+    slots=st.integers(0, 14),
+    dtype=st.sampled_from(["f4", "f8"]),
+    d=st.sampled_from([40, WIDE]),
+)
+def test_square(seed, slots, dtype, d):
     """Whatever the cache holds, the matrix is that of its rows."""
     rng = np.random.default_rng(seed)
-    X = rng.standard_normal((14, WIDE)).astype(dtype)
-    gamma = 0.5 / WIDE
+    X = rng.standard_normal((14, d)).astype(dtype)
+    gamma = 0.5 / d
     kernel = KernelMatrix(X, kernel_function("rbf", X, gamma=gamma))
     order = rng.permutation(14)
     K = pairwise.rbf_kernel(X.astype(float), gamma=gamma)[np.ix_(order, order)]

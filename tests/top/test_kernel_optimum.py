@@ -32,9 +32,10 @@ def test_optimum(name, k, loss):
     K = rbf_kernel(X, gamma=0.1)
     fits = [("linear", X, {"solver": "smo"})]
     fits += [("rbf", X, {"kernel": "rbf", "gamma": 0.1}), ("rbf", K, {"kernel": "precomputed"})]
-    # Of wide rows kernel rows are kept, of narrow ones computed when asked for.
-    wide = np.hstack([X, np.zeros((len(X), 60))])
-    fits.append(("rbf", wide, {"kernel": "rbf", "gamma": 0.1}))
+    # Of wide rows kernel rows are kept, of others sums only, of narrow ones nothing.
+    for zeros in (36, 60):
+        wider = np.hstack([X, np.zeros((len(X), zeros))])
+        fits.append(("rbf", wider, {"kernel": "rbf", "gamma": 0.1}))
     for kernel, rows, options in fits:
         model = TopPush(k, loss=loss, tol=1e-7, **options).fit(rows, y)
         expected = optimum(name, kernel, k, loss)

@@ -129,6 +129,27 @@ MUTANTS = [
         "tests/rows/test_gaussian.py",
     ),
     Mutant(
+        "grid: bytes are held less 128",
+        "_core/grid.hpp",
+        "- 256 * codes.sums[rows[i]];",
+        "- 255 * codes.sums[rows[i]];",
+        "tests/rows/test_grid.py",
+    ),
+    Mutant(
+        "grid: sums in the precision of the kernel",
+        "rows/grid.py",
+        "single = self.dtype == np.float32",
+        "single = True",
+        "tests/rows/test_grid.py",
+    ),
+    Mutant(
+        "grid: rows that lie beside it",
+        "rows/grid.py",
+        "+ 2.0 * self.off**2 <= allowed",
+        "+ 2.0 * self.off**2 <= 1e9 * allowed",
+        "tests/rows/test_grid.py",
+    ),
+    Mutant(
         "simplex: slope at zero",
         "top/simplex.py",
         "- pull + level < -tol)",

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .grid_calls import grid_calls
 from .made import Call, D, M, N, csr, dual, gaussian_rows, proposed, spread, swept
 
 
@@ -44,11 +45,6 @@ def calls():
         "price": 0.0,
         "eps": 1e-6,
         "max_steps": 20,
-    }
-    grid = {
-        "codes": np.ones((N, 8), np.uint8),
-        "squares": np.full(N, 8, np.uint32),
-        "sums": np.full(N, 8, np.uint32),
     }
     point = {"a": np.exp(f), "b": np.exp(g)}
     goal = {**point, "weight": np.ones(N), "mu": 0.1, "da": f, "db": g, "second": 1.0}
@@ -162,61 +158,7 @@ def calls():
             },
             ("out",),
         ),
-        Call("multiplies_bytes", {}),
-        Call(
-            "grid_codes",
-            {
-                "X": np.ones((N, 3), np.float32),
-                "lowest": np.zeros(3),
-                "step": 0.5,
-                "out": np.zeros((N, 4), np.uint8),
-                "squares": np.zeros(N, np.uint32),
-                "sums": np.zeros(N, np.uint32),
-                "errors": np.zeros(N),
-            },
-            ("out", "squares", "sums", "errors"),
-        ),
-        Call(
-            "grid_entries",
-            {
-                **grid,
-                "rows": i64[:3],
-                "columns": i64[:4],
-                "scale": 0.1,
-                "out": np.zeros((5, 6)),
-                "slots": i64[:3],
-                "to": i64[:4],
-            },
-            ("out",),
-            ("rows", "columns", "slots", "to"),
-        ),
-        Call(
-            "grid_square",
-            {
-                **grid,
-                "rows": i64[:3],
-                "scale": 0.1,
-                "out": np.zeros((3, 3)),
-                "first": 0,
-                "last": 3,
-            },
-            ("out",),
-            ("rows",),
-        ),
-        Call(
-            "add_grid",
-            {
-                **grid,
-                "rows": i64[:3],
-                "columns": i64[:4],
-                "scale": 0.1,
-                "coefficients": np.ones((2, 3)),
-                "out": np.zeros((2, 4)),
-                "single": False,
-            },
-            ("out",),
-            ("rows", "columns"),
-        ),
+        *grid_calls(),
         Call(
             "GaussianRows32",
             {

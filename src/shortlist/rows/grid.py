@@ -58,7 +58,9 @@ class Grid:
         self.step = step
         self.codes = codes
         self.squares = step * step * codes[1]
-        self.off = float(np.sqrt(errors.max(initial=0.0)))
+        longest = float(np.sqrt(self.squares.max(initial=0.0)))
+        # The distances were rounded, too: every step and every difference once or twice.
+        self.off = 1.001 * float(np.sqrt(errors.max(initial=0.0))) + 4.0 * UNIT * longest
 
     @classmethod
     def of(cls, X: Any) -> Grid | None:
@@ -125,7 +127,7 @@ class GridEntries:
         return np.ones(len(r)), r
 
     def keep(self, order: np.ndarray, most: int) -> int:
-        """Return the bytes that the rows take; they are there already."""
+        """Return the bytes that the rows, which are there already, count for: at most `most`."""
         return min(sum(part.nbytes for part in self._grid.codes), most)
 
     def fill(

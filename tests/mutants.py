@@ -117,8 +117,15 @@ MUTANTS = [
     Mutant(
         "pair steps: bounded variables",
         "_core/smo.hpp",
-        "beta_ridge, brim(), 0.0, true, capped()};",
-        "beta_ridge, brim(), 0.0, true, false};",
+        "way_of<T>(room_up(v) > 0.0, room_down(v) > 0.0)",
+        "way_of<T>(true, room_down(v) > 0.0)",
+        "tests/top/test_pair_steps.py",
+    ),
+    Mutant(
+        "pair steps: the gap that ends them",
+        "_core/pair_gap.hpp",
+        "0.5 * v * v / ridge[r]",
+        "0.25 * v * v / ridge[r]",
         "tests/top/test_pair_steps.py",
     ),
     Mutant(

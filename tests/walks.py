@@ -35,6 +35,7 @@ CALLERS = {
 # The file that makes the call and does not know whom it calls, the other, and what for.
 HANDED_OVER = {
     ("rows/cache.py", "top/smo.py"): "long products look at the limits now and then",
+    ("top/working_set.py", "top/smo.py"): "long runs of pair steps do so, too",
     ("topk/scores.py", "topk/block.py"): "long sweeps do so, too",
     ("top/level.py", "top/smo.py"): "the level lets in the rows that it misses",
     ("top/sweeps.py", "top/surrogate_quantile.py"): "scores answer the threshold's equation",

@@ -197,14 +197,16 @@ def pair_steps(
     seed: int = 0,
     loose: float = 0.0,
     patience: int = ...,
-) -> int:
+    work: int = ...,
+    goal: float = 0.0,
+) -> tuple[int, bool]:
     """Take pair steps in place until none violates by `eps`; a seed takes random pairs.
 
     In the open mode pairs with an alpha may violate by `loose`, where that is more; steps
     among beta end after `patience` of them at a stretch, and the state tells what they still
-    violate.
+    violate; a gap of at most `goal` ends them, too.
 
-    Returns their number.
+    Returns their number, and whether `max_steps` or `work`, row by row, was used up.
     """
 
 def room(n_rows: int, n_columns: int, single: bool) -> np.ndarray:

@@ -139,7 +139,7 @@ def test_pair_steps_keep_the_deadline(seed):
     problem = pair_problem()
     gram, alpha, _, _, beta, _, f, _ = problem
     with deadline(0.0):
-        steps = _core.pair_steps(*problem, np.zeros(7), 0, 1.0, 0.0, 0.0, 10**6, seed)
+        steps, _ = _core.pair_steps(*problem, np.zeros(7), 0, 1.0, 0.0, 0.0, 10**6, seed)
     assert 0 <= steps < 1000
     assert alpha.sum() == pytest.approx(beta.sum())
     np.testing.assert_allclose(f, gram @ np.concatenate([alpha, -beta]), atol=1e-9)
@@ -212,7 +212,8 @@ def test_a_loop_in_another_thread_is_left_alone():
     def run():
         point, X = dual(), np.random.default_rng(0).normal(size=(12, 5))
         point.sweep_dense(X, np.zeros((5, 4)), 0.0, np.arange(12), True, 3)
-        done.append(_core.pair_steps(*pair_problem(1000), np.zeros(7), 0, 1.0, 0.0, 0.0, 3000))
+        steps, _ = _core.pair_steps(*pair_problem(1000), np.zeros(7), 0, 1.0, 0.0, 0.0, 3000)
+        done.append(steps)
 
     worker = threading.Thread(target=run)
     worker.start()

@@ -65,6 +65,14 @@ class Dual:
         quadratic = 0.5 * (c @ self.gram.astype(float) @ c + alpha @ (self.ridge * alpha))
         return self.lin * alpha.sum() - quadratic - penalty
 
+    def gap(self, alpha, beta):
+        """Primal of the model less the dual, in the open form."""
+        c = self.coefficients(alpha, beta)
+        scores = self.gram.astype(float) @ c
+        z = np.maximum(self.lin + scores[self.first :].max() - scores[: self.p], 0.0)
+        loss = z @ (z / self.ridge) / 2 if self.ridge.any() else self.upper @ z
+        return 0.5 * c @ scores + loss - self.value(alpha, beta)
+
     def feasible(self, alpha, beta, slack=1e-9):
         ok = alpha.min() >= 0 and beta.min() >= 0 and (alpha <= self.upper + slack).all()
         ok = ok and abs(alpha.sum() - beta.sum()) <= slack * (1 + alpha.sum())
@@ -72,8 +80,8 @@ class Dual:
             ok = ok and (beta <= self.omega * self.level(beta) * (1 + slack) + slack).all()
         return ok
 
-    def step(self, eps=0.0, steps=1, seed=0, loose=0.0):
-        """Run the compiled routine; return the new point and its state."""
+    def step(self, eps=0.0, steps=1, seed=0, loose=0.0, goal=0.0):
+        """Run the compiled routine; return the steps, the new point and its state."""
         alpha, beta = self.alpha.copy(), self.beta.copy()
         K = self.gram.astype(float)
         f = K @ self.coefficients(alpha, beta)
@@ -82,9 +90,9 @@ class Dual:
         b = np.zeros(len(K))
         b[self.first :] = beta
         state[:5] = beta @ (beta / self.omega), self.level(beta), beta.sum(), b @ f_beta, b @ f
-        taken = _core.pair_steps(
+        taken, _ = _core.pair_steps(
             self.gram, alpha, self.ridge, self.upper, beta, self.omega, f, f_beta, state,
-            FORMS[self.form], self.lin, self.price, eps, steps, seed, loose,
+            FORMS[self.form], self.lin, self.price, eps, steps, seed, loose, goal=goal,
         )  # fmt: skip
         return taken, alpha, beta, f, f_beta, state
 
@@ -189,6 +197,39 @@ def test_an_interrupted_settling_leaves_right_scores(shared):
     for steps in range(1, 40):
         _, alpha, beta, f, *_ = dual.step(1e-9, steps, loose=0.5)
         np.testing.assert_allclose(f, dual.gram @ dual.coefficients(alpha, beta), atol=1e-9)
+
+
+@draws(200)
+@given(
+    **{**dual_problems, "form": st.just("open")},
+    share=st.floats(1e-6, 1.0),
+    loose=st.sampled_from([0.0, 10.0]),
+)
+def test_a_small_gap_ends_the_steps(seed, form, bounded, shared, dtype, share, loose):
+    dual = Dual(seed, form, bounded, shared, dtype)
+    goal = share * dual.gap(dual.alpha, dual.beta)
+    assume(goal > 1e-4)
+    taken, alpha, beta, f, *_ = dual.step(1e-7, 50_000_000, loose=loose, goal=goal)
+    assert dual.feasible(alpha, beta)
+    assert dual.value(alpha, beta) >= dual.value(dual.alpha, dual.beta) - 1e-9
+    K = dual.gram.astype(float)
+    np.testing.assert_allclose(f, K @ dual.coefficients(alpha, beta), atol=1e-7)
+    if loose == 0.0:
+        assert dual.gap(alpha, beta) <= goal * (1 + 1e-6) + 1e-5
+    if share == 1.0:
+        assert taken == 0
+
+
+def test_a_gap_that_is_small_enough_takes_fewer_steps():
+    wanted, exact = 0, 0
+    for seed in range(60):
+        dual = Dual(seed, "open", seed % 2 == 0, False, np.float64)
+        goal = 0.01 * dual.gap(dual.alpha, dual.beta)
+        if goal > 1e-4:
+            few, alpha, beta, *_ = dual.step(1e-9, 50_000_000, goal=goal)
+            assert dual.gap(alpha, beta) <= goal * (1 + 1e-6)
+            wanted, exact = wanted + few, exact + dual.step(1e-9, 50_000_000)[0]
+    assert 0 < wanted < exact
 
 
 @draws(100)

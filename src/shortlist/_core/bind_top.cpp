@@ -1,7 +1,9 @@
 // Python access to the loops of the threshold problems.
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 
 #include <optional>
+#include <utility>
 
 #include "arrays.hpp"
 #include "bindings.hpp"
@@ -64,7 +66,8 @@ void bind_pair_steps(nb::module_& m) {
       [](Gram gram, Out<double> alpha, In<double> ridge, In<double> upper, Out<double> beta,
          In<double> omega, Out<double> f, Out<double> f_beta, Out<double> state, int mode,
          double lin, double price, double eps, std::int64_t max_steps, std::uint64_t seed,
-         double loose, std::int64_t patience) -> std::int64_t {
+         double loose, std::int64_t patience, std::int64_t work,
+         double goal) -> std::pair<std::int64_t, bool> {
         const std::size_t n = f.shape(0), n_alpha = alpha.shape(0), n_beta = beta.shape(0);
         auto&& rows = rows_of<T>(gram, n);
         if (n_alpha > n) check_size("alpha", alpha, n);
@@ -76,7 +79,7 @@ void bind_pair_steps(nb::module_& m) {
         check_size("state", state, PairState<T>::kSize);
         if (mode < static_cast<int>(Cap::open) || mode > static_cast<int>(Cap::priced))
           refuse("mode must be 0, 1, 2 or 3, got " + std::to_string(mode));
-        if (n_alpha + n_beta == 0) return 0;
+        if (n_alpha + n_beta == 0) return {0, false};
         nb::gil_scoped_release release;
         PairProblem<T> problem{rows,          n,           n_alpha,      n - n_beta,
                                alpha.data(),  ridge.data(), upper.data(), beta.data(),
@@ -84,17 +87,15 @@ void bind_pair_steps(nb::module_& m) {
                                static_cast<Cap>(mode), lin, price};
         PairSolver<T> solver(problem);
         const PairState<T> keep(state.data(), problem, solver);
-        if (seed) {
-          solver.run_random(max_steps, seed);
-        } else {
-          solver.run(eps, loose, max_steps, patience);
-        }
-        return solver.steps;
+        const bool paused = seed ? solver.run_random(max_steps, work, seed)
+                                 : solver.run(eps, loose, goal, max_steps, work, patience);
+        return {solver.steps, paused};
       },
       "gram"_in, "alpha"_out, "ridge"_a, "upper"_a, "beta"_out, "omega"_a, "f"_out,
       "f_beta"_out, "state"_out, "mode"_a, "lin"_a, "price"_a, "eps"_a, "max_steps"_a,
       "seed"_a = 0, "loose"_a = 0.0,
-      "patience"_a = std::numeric_limits<std::int64_t>::max());
+      "patience"_a = std::numeric_limits<std::int64_t>::max(),
+      "work"_a = std::numeric_limits<std::int64_t>::max(), "goal"_a = 0.0);
 }
 
 template <typename T>

@@ -1,8 +1,8 @@
 // Which pair to move: the steepest variables of a kind, and the partner of largest gain.
 //
-// One pass moves the scores and leaves the slopes of every variable, in the precision of the
-// kernel: once for going up, once for going down, and infinite where it cannot. So a search reads
-// one number a row. The move itself is computed from the scores, in double.
+// A step reads a few numbers of every row, and on thousands of rows time goes into moving them
+// through the caches, not into arithmetic. So of each variable two are kept: its slope, and
+// whether it can move; both searches read these.
 //
 // A running maximum vectorises, its place does not: that is looked up afterwards, in the part of
 // the rows that holds it. Of equal values the first counts.
@@ -19,26 +19,32 @@
 
 namespace shortlist {
 
-// Variables of one kind, x of them between 0 and top_factor * top. What their row's coefficient
-// gains per unit is the slope, lin + curve_factor * curve * x - f.
-struct Kind {
-  const double *x, *curve, *top;
-  double* f;
-  std::size_t n;
-  double curve_factor, top_factor, lin;
-  bool falls;    // whether x falls as the coefficient rises
-  bool bounded;  // whether any has a top
-};
-
-// Slopes of the variables whose coefficient can rise, -infinity for others, and of those whose
-// coefficient can fall, otherwise infinity. Beside them what their curvature is made of: the
-// diagonal of the kernel, and the curve; and the gains of the last search.
+// Which way the coefficient of a row can move: both where it is 0, up where it is 1, down where it
+// is -1; neither where it is no number. As wide as the slopes, so that loops vectorise.
 template <typename T>
-struct Slopes {
-  std::vector<T> rise, fall, gains, diagonal, curve;
+T way_of(bool rises, bool falls) {
+  if (!rises && !falls) return std::numeric_limits<T>::quiet_NaN();
+  return static_cast<T>(rises - falls);
+}
 
-  Slopes(const double* entries, const double* curves, std::size_t n)
-      : rise(n), fall(n), gains(n), diagonal(entries, entries + n), curve(curves, curves + n) {}
+// Variables of one kind. What a row's coefficient gains per unit is the slope, and, where the
+// kind is bent, bend * own * x on top of it; what it adds to the curvature of a move is its size,
+// and bend * own. Searches are in the precision of the kernel, slopes in double.
+template <typename T>
+struct Kind {
+  std::vector<double> slope;
+  std::vector<T> way, size;
+  bool alike = false;  // whether all sizes are equal
+  bool bent = false;
+  double bend = 0.0;
+  const double* x = nullptr;
+  std::vector<double> own;
+
+  explicit Kind(std::size_t n) : slope(n), way(n), size(n) {}
+  std::size_t n() const { return slope.size(); }
+  void find_alike() {
+    alike = std::all_of(size.begin(), size.end(), [this](T one) { return one == size[0]; });
+  }
 };
 
 // What the scores move by: d (up - low), two rows of the kernel.
@@ -74,30 +80,28 @@ SHORTLIST_INLINE double positive_curve(double curvature, double size) {
   return curvature > least ? curvature : least;
 }
 
-// Largest of `rise` and smallest of `fall` in one part.
+// Largest slope of those that can rise and smallest of those that can fall, in one part.
 template <typename T>
 struct Ends {
   T high, low;
 };
 
-template <typename T, bool Falls, bool Bounded, bool Moves>
-SHORTLIST_INLINE Ends<T> slopes_loop(const Kind& v, const Shift<T>& by, std::size_t first,
-                                     std::size_t last, T* rise, T* fall) {
+template <typename T, bool Bent, bool Moves>
+SHORTLIST_INLINE Ends<T> slopes_loop(Kind<T>& v, const Shift<T>& by, std::size_t first,
+                                     std::size_t last) {
   constexpr T kInf = std::numeric_limits<T>::infinity();
-  const double *x = v.x, *curve = v.curve, *top = v.top;
-  const double lin = v.lin, curve_factor = v.curve_factor, top_factor = v.top_factor, d = by.d;
-  double* f = v.f;
+  double* slope = v.slope.data();
+  const T* way = v.way.data();
+  const double *own = v.own.data(), *x = v.x;
+  const double bend = v.bend, d = by.d;
   const T *up_row = by.up, *low_row = by.low;
   T high = -kInf, low = kInf;
 #pragma omp simd reduction(max : high) reduction(min : low)
   for (std::size_t r = first; r < last; ++r) {
-    if (Moves) f[r] += d * (static_cast<double>(up_row[r]) - static_cast<double>(low_row[r]));
-    const T s = static_cast<T>(lin + curve_factor * curve[r] * x[r] - f[r]);
-    const bool below = !Bounded || x[r] < top_factor * top[r], above = x[r] > 0.0;
-    const T up = (Falls ? above : below) ? s : -kInf;
-    const T down = (Falls ? below : above) ? s : kInf;
-    rise[r] = up;
-    fall[r] = down;
+    if (Moves) slope[r] -= d * (static_cast<double>(up_row[r]) - static_cast<double>(low_row[r]));
+    const T s = static_cast<T>(Bent ? slope[r] + bend * own[r] * x[r] : slope[r]);
+    const T up = way[r] >= T{0} ? s : -kInf;
+    const T down = way[r] <= T{0} ? s : kInf;
     high = up > high ? up : high;
     low = down < low ? down : low;
   }
@@ -105,39 +109,46 @@ SHORTLIST_INLINE Ends<T> slopes_loop(const Kind& v, const Shift<T>& by, std::siz
 }
 
 template <typename T, bool Moves>
-SHORTLIST_INLINE Ends<T> slopes_of(const Kind& v, const Shift<T>& by, std::size_t first,
-                                   std::size_t last, T* rise, T* fall) {
-  if (v.bounded) {
-    return v.falls ? slopes_loop<T, true, true, Moves>(v, by, first, last, rise, fall)
-                   : slopes_loop<T, false, true, Moves>(v, by, first, last, rise, fall);
-  }
-  return v.falls ? slopes_loop<T, true, false, Moves>(v, by, first, last, rise, fall)
-                 : slopes_loop<T, false, false, Moves>(v, by, first, last, rise, fall);
-}
-SHORTLIST_CLONES inline Ends<float> moved_slopes(const Kind& v, const Shift<float>& by,
-                                                 std::size_t first, std::size_t last, float* rise,
-                                                 float* fall) {
-  return slopes_of<float, true>(v, by, first, last, rise, fall);
-}
-SHORTLIST_CLONES inline Ends<double> moved_slopes(const Kind& v, const Shift<double>& by,
-                                                  std::size_t first, std::size_t last,
-                                                  double* rise, double* fall) {
-  return slopes_of<double, true>(v, by, first, last, rise, fall);
-}
-SHORTLIST_CLONES inline Ends<float> still_slopes(const Kind& v, std::size_t first,
-                                                 std::size_t last, float* rise, float* fall) {
-  return slopes_of<float, false>(v, {}, first, last, rise, fall);
-}
-SHORTLIST_CLONES inline Ends<double> still_slopes(const Kind& v, std::size_t first,
-                                                  std::size_t last, double* rise, double* fall) {
-  return slopes_of<double, false>(v, {}, first, last, rise, fall);
+SHORTLIST_INLINE Ends<T> slopes_of(Kind<T>& v, const Shift<T>& by, std::size_t first,
+                                   std::size_t last) {
+  return v.bent ? slopes_loop<T, true, Moves>(v, by, first, last)
+                : slopes_loop<T, false, Moves>(v, by, first, last);
 }
 
-// Place of a value, looked for from `first` on; of one that is not there, a NaN, the first of all.
+// Place of the largest of at most kSearched values, the first of equals.
 template <typename T>
-std::size_t place_of(const T* values, std::size_t n, T value, std::size_t first) {
-  const T* found = std::find(values + first, values + n, value);
-  return found == values + n ? 0 : static_cast<std::size_t>(found - values);
+SHORTLIST_INLINE std::size_t largest_of(const T* values, std::size_t n) {
+  constexpr std::size_t kFew = 32;
+  T best = -std::numeric_limits<T>::infinity();
+  std::size_t part = 0;
+  for (std::size_t first = 0; first < n; first += kFew) {
+    const std::size_t last = std::min(first + kFew, n);
+    T most = -std::numeric_limits<T>::infinity();
+#pragma omp simd reduction(max : most)
+    for (std::size_t r = first; r < last; ++r) most = values[r] > most ? values[r] : most;
+    if (most > best) best = most, part = first;
+  }
+  std::size_t at = part;
+  for (std::size_t r = part; r < std::min(part + kFew, n); ++r)
+    if (values[r] > values[at]) at = r;
+  return at;
+}
+
+// Row of a part, from `first` on, whose slope is largest of those that rise, or smallest of those
+// that fall. What the maximum was is not looked for: another loop may have rounded it otherwise.
+template <typename T>
+SHORTLIST_INLINE std::size_t place_of(const Kind<T>& v, bool rises, std::size_t first) {
+  constexpr T kInf = std::numeric_limits<T>::infinity();
+  const std::size_t n = std::min(kSearched, v.n() - first);
+  const double *slope = v.slope.data() + first, *own = v.own.data() + (v.bent ? first : 0);
+  const double* x = v.x + (v.bent ? first : 0);
+  const T *way = v.way.data() + first, sign = rises ? T{1} : T{-1};
+  T values[kSearched];
+  for (std::size_t r = 0; r < n; ++r) {
+    const double bent = v.bent ? slope[r] + v.bend * own[r] * x[r] : slope[r];
+    values[r] = sign * way[r] >= T{0} ? sign * static_cast<T>(bent) : -kInf;
+  }
+  return first + largest_of(values, n);
 }
 
 // Steepest variables whose coefficient can rise (the largest slope) and fall (the smallest).
@@ -146,70 +157,89 @@ struct Steepest {
   Peak<T> up, low;
 };
 
-// Scores of the rows [from, n) of a kind moved, and the slopes of all of them.
+// Slopes moved, and the steepest of them.
 template <typename T>
-Steepest<T> steepest(const Kind& v, const Shift<T>& by, std::size_t from, Slopes<T>& slopes) {
+SHORTLIST_INLINE Steepest<T> steepest_loop(Kind<T>& v, const Shift<T>& by) {
   constexpr T kInf = std::numeric_limits<T>::infinity();
   Steepest<T> best{{-kInf, 0}, {kInf, 0}};
-  T *rise = slopes.rise.data(), *fall = slopes.fall.data();
   std::size_t part_up = 0, part_low = 0;
-  for (std::size_t first = 0, last = 0; first < v.n; first = last) {
-    const bool still = first < from;
-    last = std::min(first + kSearched, still ? std::min(from, v.n) : v.n);
-    const Ends<T> ends = still ? still_slopes(v, first, last, rise, fall)
-                               : moved_slopes(v, by, first, last, rise, fall);
+  for (std::size_t first = 0, last = 0; first < v.n(); first = last) {
+    last = std::min(first + kSearched, v.n());
+    const Ends<T> ends = by.up ? slopes_of<T, true>(v, by, first, last)
+                               : slopes_of<T, false>(v, by, first, last);
     if (ends.high > best.up.value) best.up.value = ends.high, part_up = first;
     if (ends.low < best.low.value) best.low.value = ends.low, part_low = first;
   }
-  best.up.at = place_of(rise, v.n, best.up.value, part_up);
-  best.low.at = place_of(fall, v.n, best.low.value, part_low);
+  if (v.n() == 0) return best;
+  best.up.at = place_of(v, true, part_up);
+  best.low.at = place_of(v, false, part_low);
   return best;
 }
+SHORTLIST_CLONES inline Steepest<float> steepest(Kind<float>& v, const Shift<float>& by) {
+  return steepest_loop(v, by);
+}
+SHORTLIST_CLONES inline Steepest<double> steepest(Kind<double>& v, const Shift<double>& by) {
+  return steepest_loop(v, by);
+}
 
-template <typename T>
-SHORTLIST_INLINE T gains_loop(const Kind& v, const Mover<T>& m, const Slopes<T>& slopes,
-                              std::size_t first, std::size_t last, T* gains) {
+template <typename T, bool Bent, bool Alike>
+SHORTLIST_INLINE T gains_loop(const Kind<T>& v, const Mover<T>& m, std::size_t first,
+                              std::size_t last, T* gains) {
   constexpr T kLeast = std::max(static_cast<T>(kFlat), std::numeric_limits<T>::epsilon());
-  const T *row = m.row, *diagonal = slopes.diagonal.data(), *own = slopes.curve.data();
+  const T *row = m.row, *size = v.size.data();
+  const double *slope = v.slope.data(), *own = v.own.data(), *x = v.x;
+  const T* way = v.way.data();
   // A partner of a row that rises must be able to fall.
-  const T* other = m.sign > 0.0 ? slopes.fall.data() : slopes.rise.data();
+  const T needed = static_cast<T>(m.sign);
+  const double bend = v.bend, at = m.slope, scale = m.sign / m.reach;
   const double unit = 1.0 / (m.base > 0.0 ? m.base : 1.0);
-  const T factor = static_cast<T>(unit), bend = static_cast<T>(unit * std::abs(v.curve_factor));
-  const T scale = static_cast<T>(m.sign / m.reach), slope = static_cast<T>(m.slope);
+  const T factor = static_cast<T>(unit), curve = static_cast<T>(unit * bend);
+  const T same = v.n() ? T{1} + factor * size[0] : T{0}, twice = T{2} * factor;
   T most = T{0};
 #pragma omp simd reduction(max : most)
   for (std::size_t r = first; r < last; ++r) {
-    const T diff = scale * (slope - other[r]), up = diff > T{0} ? diff : T{0};
-    const T sum = T{1} + factor * (diagonal[r] - T{2} * row[r]) + bend * own[r];
+    const double other = Bent ? slope[r] + bend * own[r] * x[r] : slope[r];
+    const T diff = static_cast<T>(scale * (at - other));
+    const T up = needed * way[r] <= T{0} && diff > T{0} ? diff : T{0};
+    T sum = (Alike ? same : T{1} + factor * size[r]) - twice * row[r];
+    if (Bent) sum += curve * static_cast<T>(own[r]);
     const T gain = up * up / (sum > kLeast ? sum : kLeast);
-    gains[r] = gain;
+    gains[r - first] = gain;
     most = gain > most ? gain : most;
   }
   return most;
 }
-SHORTLIST_CLONES inline float gains_of(const Kind& v, const Mover<float>& m,
-                                       const Slopes<float>& slopes, std::size_t first,
-                                       std::size_t last, float* gains) {
-  return gains_loop(v, m, slopes, first, last, gains);
-}
-SHORTLIST_CLONES inline double gains_of(const Kind& v, const Mover<double>& m,
-                                        const Slopes<double>& slopes, std::size_t first,
-                                        std::size_t last, double* gains) {
-  return gains_loop(v, m, slopes, first, last, gains);
+template <typename T>
+SHORTLIST_INLINE T gains_in(const Kind<T>& v, const Mover<T>& m, std::size_t first,
+                            std::size_t last, T* gains) {
+  if (v.bent) return gains_loop<T, true, false>(v, m, first, last, gains);
+  return v.alike ? gains_loop<T, false, true>(v, m, first, last, gains)
+                 : gains_loop<T, false, false>(v, m, first, last, gains);
 }
 
 // The partner with the largest gain; none where it is zero.
 template <typename T>
-Peak<T> partner_of(const Kind& v, const Mover<T>& m, Slopes<T>& slopes) {
+SHORTLIST_INLINE Peak<T> partner_loop(const Kind<T>& v, const Mover<T>& m) {
   Peak<T> best{T{0}, 0};
+  T gains[kSearched];
   std::size_t part = 0;
-  for (std::size_t first = 0, last = 0; first < v.n; first = last) {
-    last = std::min(first + kSearched, v.n);
-    const T most = gains_of(v, m, slopes, first, last, slopes.gains.data());
+  for (std::size_t first = 0, last = 0; first < v.n(); first = last) {
+    last = std::min(first + kSearched, v.n());
+    const T most = gains_in(v, m, first, last, gains);
     if (most > best.value) best.value = most, part = first;
   }
-  best.at = place_of(slopes.gains.data(), v.n, best.value, part);
+  if (best.value > T{0}) {
+    const std::size_t last = std::min(part + kSearched, v.n());
+    gains_in(v, m, part, last, gains);
+    best.at = part + largest_of(gains, last - part);
+  }
   return best;
+}
+SHORTLIST_CLONES inline Peak<float> partner_of(const Kind<float>& v, const Mover<float>& m) {
+  return partner_loop(v, m);
+}
+SHORTLIST_CLONES inline Peak<double> partner_of(const Kind<double>& v, const Mover<double>& m) {
+  return partner_loop(v, m);
 }
 
 }  // namespace shortlist

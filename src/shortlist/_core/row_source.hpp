@@ -8,9 +8,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "gaussian_tiles.hpp"
+#include "kernel_rows.hpp"
 
 namespace shortlist {
 
@@ -20,6 +22,12 @@ class RowSource {
   virtual ~RowSource() = default;
   virtual const T* row(std::size_t i) = 0;
   virtual double diagonal(std::size_t i) = 0;
+  // Rows and columns from `first` on; valid as long as this source is, or until it is asked for
+  // others.
+  virtual RowSource& from(std::size_t first) = 0;
+  // out[j] += sum of c[k] times row rows[k], for the first n columns.
+  virtual void add(const std::size_t* rows, const double* c, std::size_t m, std::size_t n,
+                   double* out) = 0;
 };
 
 template <typename T>
@@ -28,23 +36,24 @@ class MatrixRows final : public RowSource<T> {
   MatrixRows(const T* entries, std::size_t stride) : entries_(entries), stride_(stride) {}
   const T* row(std::size_t i) override { return entries_ + i * stride_; }
   double diagonal(std::size_t i) override { return row(i)[i]; }
+  MatrixRows& from(std::size_t first) override {
+    rest_ = std::make_unique<MatrixRows>(entries_ + first * stride_ + first, stride_);
+    return *rest_;
+  }
+  void add(const std::size_t* rows, const double* c, std::size_t m, std::size_t n,
+           double* out) override {
+    for (std::size_t start = 0; start < n; start += kBlock) {
+      const std::size_t size = std::min(kBlock, n - start);
+      for (std::size_t k = 0; k < m; ++k) add_row(row(rows[k]) + start, c[k], size, out + start);
+    }
+  }
 
  private:
+  static constexpr std::size_t kBlock = 2048;
+
   const T* entries_;
   std::size_t stride_;
-};
-
-// Rows and columns from `first` on.
-template <typename T>
-class RowsFrom final : public RowSource<T> {
- public:
-  RowsFrom(RowSource<T>& rows, std::size_t first) : rows_(rows), first_(first) {}
-  const T* row(std::size_t i) override { return rows_.row(first_ + i) + first_; }
-  double diagonal(std::size_t i) override { return rows_.diagonal(first_ + i); }
-
- private:
-  RowSource<T>& rows_;
-  std::size_t first_;
+  std::unique_ptr<MatrixRows> rest_;
 };
 
 // Rows of the Gaussian kernel among n rows of few features: computing one costs little more than
@@ -57,11 +66,10 @@ class GaussianRows final : public RowSource<T> {
   // least unless there are fewer.
   GaussianRows(const T* x, const T* squares, std::size_t n, std::size_t n_features, double gamma,
                T* memory, std::size_t kept)
-      : n_(n), n_features_(n_features), kept_(kept), scaled_(n * n_features),
-        tiles_((n + kTile - 1) / kTile * kTile * n_features), squares_(squares, squares + n), rows_(memory),
-        slot_(n, kNone), holds_(kept), newer_(kept), older_(kept) {
-    const T factor = static_cast<T>(2.0 * gamma);
-    for (std::size_t k = 0; k < n * n_features; ++k) scaled_[k] = x[k] * factor;
+      : n_(n), n_features_(n_features), kept_(kept), gamma_(gamma), x_(x, x + n * n_features),
+        scaled_(n_features), tiles_((n + kTile - 1) / kTile * kTile * n_features),
+        squares_(squares, squares + n), rows_(memory), slot_(n, kNone), holds_(kept),
+        newer_(kept), older_(kept) {
     for (std::size_t start = 0; start < n; start += kTile) {
       fill_tile(x + start * n_features, std::min(kTile, n - start), n_features,
                 tiles_.data() + start * n_features);
@@ -81,7 +89,52 @@ class GaussianRows final : public RowSource<T> {
   }
   double diagonal(std::size_t) override { return 1.0; }
 
+  // Its rows are shorter: as much memory keeps more of them, often all.
+  GaussianRows& from(std::size_t first) override {
+    if (!rest_ || n_ - rest_->n_ != first) {
+      const std::size_t n = n_ - first, most = kept_ * n_ / std::max<std::size_t>(n, 1);
+      const std::size_t kept = std::min(n, std::max<std::size_t>(most, 3));
+      rest_memory_.resize(n * kept);
+      rest_ = std::make_unique<GaussianRows>(x_.data() + first * n_features_,
+                                             squares_.data() + first, n, n_features_, gamma_,
+                                             rest_memory_.data(), kept);
+    }
+    return *rest_;
+  }
+
+  void add(const std::size_t* rows, const double* c, std::size_t m, std::size_t n,
+           double* out) override {
+    gather(rows, m);
+    scale();
+    T last[kTile];
+    for (std::size_t start = 0; start < n; start += kTile) {
+      const std::size_t size = std::min(kTile, n - start);
+      const T* squares = squares_.data() + start;
+      if (start + kTile > n_) {
+        std::fill_n(std::copy_n(squares, n_ - start, last), kTile - (n_ - start), T{0});
+        squares = last;
+      }
+      double sums[kTile] = {};
+      gaussian_sums(some_.data(), some_squares_.data(), m, tiles_.data() + start * n_features_,
+                    n_features_, squares, c, 1, sums);
+      for (std::size_t j = 0; j < size; ++j) out[start + j] += sums[j];
+    }
+  }
+
  private:
+  void gather(const std::size_t* rows, std::size_t m) {
+    some_.resize(m * n_features_);
+    some_squares_.resize(m);
+    for (std::size_t k = 0; k < m; ++k) {
+      std::copy_n(x_.data() + rows[k] * n_features_, n_features_, some_.data() + k * n_features_);
+      some_squares_[k] = squares_[rows[k]];
+    }
+  }
+  void scale() {
+    const T factor = static_cast<T>(2.0 * gamma_);
+    for (T& value : some_) value *= factor;
+  }
+
   static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 
   void take(std::size_t i) {
@@ -93,8 +146,10 @@ class GaussianRows final : public RowSource<T> {
       unlink(slot);
       slot_[holds_[slot]] = kNone;
     }
-    gaussian_of(scaled_.data() + i * n_features_, squares_[i], tiles_.data(), n_features_,
-                squares_.data(), n_, rows_ + slot * n_);
+    const T factor = static_cast<T>(2.0 * gamma_);
+    for (std::size_t c = 0; c < n_features_; ++c) scaled_[c] = x_[i * n_features_ + c] * factor;
+    gaussian_of(scaled_.data(), squares_[i], tiles_.data(), n_features_, squares_.data(), n_,
+                rows_ + slot * n_);
     slot_[i] = slot;
     holds_[slot] = i;
     put_first(slot);
@@ -114,11 +169,15 @@ class GaussianRows final : public RowSource<T> {
   }
 
   std::size_t n_, n_features_, kept_;
-  std::vector<T> scaled_, tiles_, squares_;
+  double gamma_;
+  std::vector<T> x_, scaled_, tiles_, squares_;
   T* rows_;
   std::vector<std::size_t> slot_;                   // of every row, where it is kept
   std::vector<std::size_t> holds_, newer_, older_;  // of every slot
   std::size_t filled_ = 0, newest_ = kNone, oldest_ = kNone;
+  std::unique_ptr<GaussianRows> rest_;
+  std::vector<T> rest_memory_;
+  std::vector<T> some_, some_squares_;
 };
 
 }  // namespace shortlist

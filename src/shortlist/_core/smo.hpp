@@ -20,6 +20,10 @@
 // In the open mode with a ridge the gap grows with the square of what alpha violates, and in
 // proportion to what beta violates among themselves: then each has a tolerance of its own.
 // Once no pair violates the first, beta alone is settled to the second, on its own rows only.
+//
+// Violations say how large a gap can be at most; mostly it is far smaller, here above all. So the
+// open mode looks at the gap itself from time to time. It ends where that is small enough, and
+// settles beta as soon as alpha adds little to it.
 #pragma once
 
 #include <algorithm>
@@ -32,6 +36,7 @@
 #include "clones.hpp"
 #include "interrupt.hpp"
 #include "kernel_rows.hpp"
+#include "pair_gap.hpp"
 #include "pair_search.hpp"
 #include "row_source.hpp"
 
@@ -81,10 +86,19 @@ template <typename T>
 class PairSolver {
  public:
   explicit PairSolver(PairProblem<T>& problem)
-      : q(problem), n_beta(q.n - q.first_beta), diagonal(diagonal_of(q)), inverse(inverse_of(q)),
-        alpha_slopes(diagonal.data(), q.ridge, q.n_alpha),
-        beta_slopes(diagonal.data() + q.first_beta, inverse.data(), n_beta),
-        alpha_bounded(std::any_of(q.upper, q.upper + q.n_alpha, [](double u) { return u < kInf; })) {}
+      : q(problem), n_beta(q.n - q.first_beta), diagonal(diagonal_of(q)), alphas(q.n_alpha),
+        betas(n_beta) {
+    for (std::size_t r = 0; r < q.n_alpha; ++r)
+      alphas.size[r] = static_cast<T>(diagonal[r] + q.ridge[r]);
+    for (std::size_t j = 0; j < n_beta; ++j)
+      betas.size[j] = static_cast<T>(diagonal[q.first_beta + j]);
+    alphas.find_alike();
+    betas.find_alike();
+    betas.bent = q.mode == Cap::norm;
+    betas.x = q.beta;
+    betas.own.resize(n_beta);
+    for (std::size_t j = 0; j < n_beta; ++j) betas.own[j] = 1.0 / q.omega[j];
+  }
 
   double bf = 0.0;         // capped modes: sum of beta_j f_j over all rows
   double violation = 0.0;  // of the last selection
@@ -93,29 +107,55 @@ class PairSolver {
 
   std::int64_t steps = 0;  // taken so far
 
-  // Steps until no pair violates optimality by more than eps, or the deadline has passed.
-  // In the open mode `loose` holds for pairs with an alpha, and eps for pairs of beta; the
-  // run ends where these take more than `patience` steps at a stretch.
-  void run(double eps, double loose, std::int64_t max_steps, std::int64_t patience) {
+  // Steps until no pair violates optimality by more than eps, or the deadline has passed. In the
+  // open mode `loose` holds for pairs with an alpha, and eps for pairs of beta; the run ends where
+  // these take more than `patience` steps at a stretch, and where the gap is at most `goal`. A
+  // step of the pairs counts as one of `work` for each of their rows; true if that, or
+  // `max_steps`, was used up.
+  bool run(double eps, double loose, double goal, std::int64_t max_steps, std::int64_t work,
+           std::int64_t patience) {
     Watch watch;
     const double most = q.mode == Cap::open ? std::max(eps, loose) : eps;
+    const auto cost = static_cast<std::int64_t>(q.n);
+    const std::int64_t stretch = 64 + cost / 64;
+    std::int64_t next = 0;     // step at which to look at the gap
+    double ripe = 0.5 * goal;  // what alpha may add to it for beta to be settled
+    const Stored stored(*this);
     look();
-    while (steps < max_steps && !watch.late(kPasses * q.n)) {
-      if (choose(most)) {
-        ++steps;
-      } else if (!(violation <= most && up_beta.value - low_beta.value > eps) ||
-                 !settle(eps, max_steps - steps, patience)) {
-        break;
+    while (steps < max_steps && work > 0 && !watch.late(kPasses * q.n)) {
+      bool early = false;
+      if (goal > 0.0 && steps >= next) {
+        next = steps + stretch;
+        const Gap now = gap();
+        if (now.whole <= goal) return false;
+        early = q.n_alpha > 0 && now.settled <= ripe && up_beta.value - low_beta.value > eps;
       }
+      if (!early && choose(most)) {
+        ++steps;
+        work -= cost;
+        continue;
+      }
+      if (!early && !(violation <= most && up_beta.value - low_beta.value > eps)) return false;
+      const std::int64_t before = steps;
+      const double rest = early ? 0.25 * goal : 0.0;
+      const bool settled = settle(eps, rest, max_steps - steps, work, patience);
+      next = steps;
+      if (early) ripe *= 0.25;
+      // Where beta is settled as well as can be already, steps of alpha go on.
+      if (!settled && !(early && steps == before)) return false;
     }
+    return steps >= max_steps || work <= 0;
   }
 
   // The published method: a random variable, its best partner among all others, in
   // either direction.
-  void run_random(std::int64_t max_steps, std::uint64_t& state) {
+  bool run_random(std::int64_t max_steps, std::int64_t work, std::uint64_t& state) {
     Watch watch;
+    const std::int64_t most =
+        std::min(max_steps, 1 + work / static_cast<std::int64_t>(std::max<std::size_t>(q.n, 1)));
+    const Stored stored(*this);
     look();
-    for (; steps < max_steps && !watch.late(kPasses * q.n); ++steps) {
+    for (; steps < most && !watch.late(kPasses * q.n); ++steps) {
       state ^= state << 13;
       state ^= state >> 7;
       state ^= state << 17;
@@ -132,6 +172,7 @@ class PairSolver {
         move(down.with, v);
       }
     }
+    return steps >= most;
   }
 
  private:
@@ -154,20 +195,14 @@ class PairSolver {
 
   PairProblem<T>& q;
   std::size_t n_beta;
-  std::vector<double> diagonal, inverse;  // inverse of omega
-  Slopes<T> alpha_slopes, beta_slopes;
-  bool alpha_bounded;
-  double beta_ridge = 0.0;  // norm: curvature of psi times omega_j
+  std::vector<double> diagonal;
+  Kind<T> alphas, betas;  // beta, in the norm mode, with the curvature of psi times omega_j
+  bool away = true;       // whether the scores are in q.f, and not in the slopes
   Extreme up_alpha{}, up_beta{}, low_alpha{}, low_beta{};
 
   static std::vector<double> diagonal_of(const PairProblem<T>& q) {
     std::vector<double> found(q.n);
     for (std::size_t r = 0; r < q.n; ++r) found[r] = q.gram.diagonal(r);
-    return found;
-  }
-  static std::vector<double> inverse_of(const PairProblem<T>& q) {
-    std::vector<double> found(q.n - q.first_beta);
-    for (std::size_t j = 0; j < found.size(); ++j) found[j] = 1.0 / q.omega[j];
     return found;
   }
 
@@ -180,12 +215,12 @@ class PairSolver {
   double brim() const { return capped() ? q.m * (1.0 - kRound) : kInf; }
   double cap(std::size_t row) const { return capped() ? omega_of(row) * q.m : kInf; }
   double ridge(Variable v) const {
-    return v.is_beta ? beta_ridge * inverse[v.row - q.first_beta] : q.ridge[v.row];
+    return v.is_beta ? betas.bend * betas.own[v.row - q.first_beta] : q.ridge[v.row];
   }
   // Ascent per unit of c at this variable.
   double slope(Variable v) const {
-    if (v.is_beta) return ridge(v) * *beta_of(v.row) - q.f[v.row];
-    return q.lin - q.ridge[v.row] * q.alpha[v.row] - q.f[v.row];
+    if (!v.is_beta) return alphas.slope[v.row];
+    return betas.slope[v.row - q.first_beta] + ridge(v) * *beta_of(v.row);
   }
   double room_up(Variable v) const {
     return v.is_beta ? *beta_of(v.row) : q.upper[v.row] - q.alpha[v.row];
@@ -196,30 +231,59 @@ class PairSolver {
     return *beta_of(v.row) < brim() * omega_of(v.row) ? cap(v.row) - *beta_of(v.row) : 0.0;
   }
 
-  Kind alphas() const {
-    return {q.alpha, q.ridge, q.upper, q.f, q.n_alpha, -1.0, 1.0, q.lin, false, alpha_bounded};
-  }
-  Kind betas() const {
-    double* f = q.f + q.first_beta;
-    return {q.beta, inverse.data(), q.omega, f, n_beta, beta_ridge, brim(), 0.0, true, capped()};
+  // Whether the coefficient of a row can rise and fall by this variable.
+  T way(Variable v) const { return way_of<T>(room_up(v) > 0.0, room_down(v) > 0.0); }
+
+  // Slopes from the scores.
+  void load() {
+    for (std::size_t r = 0; r < q.n_alpha; ++r) {
+      alphas.slope[r] = q.lin - q.ridge[r] * q.alpha[r] - q.f[r];
+      alphas.way[r] = way({r, false});
+    }
+    for (std::size_t j = 0; j < n_beta; ++j) {
+      betas.slope[j] = -q.f[q.first_beta + j];
+      betas.way[j] = way({q.first_beta + j, true});
+    }
+    away = false;
   }
 
-  // Slopes of all variables, and the steepest of either kind, after the scores have moved.
+  // Scores from the slopes.
+  void store() {
+    if (away) return;
+    for (std::size_t r = 0; r < std::min(q.n_alpha, q.first_beta); ++r)
+      q.f[r] = q.lin - q.ridge[r] * q.alpha[r] - alphas.slope[r];
+    for (std::size_t j = 0; j < n_beta; ++j) q.f[q.first_beta + j] = -betas.slope[j];
+    away = true;
+  }
+
+  class Stored {
+   public:
+    explicit Stored(PairSolver& solver) : solver_(solver) {}
+    ~Stored() { solver_.store(); }
+    Stored(const Stored&) = delete;
+    Stored& operator=(const Stored&) = delete;
+
+   private:
+    PairSolver& solver_;
+  };
+
+  // The steepest variables of either kind, after the scores have moved.
   void look(const Shift<T>& by = {nullptr, nullptr, 0.0}) {
-    if (q.mode == Cap::norm) beta_ridge = q.price / std::sqrt(std::max(q.norm2, 1e-300));
-    const bool moves = by.up != nullptr;
-    if (moves && q.n_alpha < q.first_beta) {
-      add_difference(by.up + q.n_alpha, by.low + q.n_alpha, by.d, q.first_beta - q.n_alpha,
-                     q.f + q.n_alpha);
+    if (capped() || away) load();
+    // The capped modes move the scores themselves.
+    if (capped()) away = true;
+    if (betas.bent) betas.bend = q.price / std::sqrt(std::max(q.norm2, 1e-300));
+    Shift<T> rest = by;
+    if (by.up) {
+      if (q.n_alpha < q.first_beta) {
+        add_difference(by.up + q.n_alpha, by.low + q.n_alpha, by.d, q.first_beta - q.n_alpha,
+                       q.f + q.n_alpha);
+      }
+      rest = {by.up + q.first_beta, by.low + q.first_beta, by.d};
     }
-    const Steepest<T> a = steepest(alphas(), by, moves ? 0 : q.n_alpha, alpha_slopes);
+    const Steepest<T> a = steepest(alphas, by), b = steepest(betas, rest);
     up_alpha = {a.up.value, {a.up.at, false}};
     low_alpha = {a.low.value, {a.low.at, false}};
-    // Rows with an alpha, too, have moved with it.
-    const std::size_t done = q.n_alpha > q.first_beta ? q.n_alpha - q.first_beta : 0;
-    const Shift<T> rest =
-        moves ? Shift<T>{by.up + q.first_beta, by.low + q.first_beta, by.d} : by;
-    const Steepest<T> b = steepest(betas(), rest, moves ? done : n_beta, beta_slopes);
     up_beta = {b.up.value, {b.up.at + q.first_beta, true}};
     low_beta = {b.low.value, {b.low.at + q.first_beta, true}};
   }
@@ -231,12 +295,12 @@ class PairSolver {
     Mover<T> mover{q.gram.row(v.row), slope(v), base, sign, reach};
     Best best;
     if (with_alpha) {
-      const Peak<T> found = partner_of(alphas(), mover, alpha_slopes);
+      const Peak<T> found = partner_of(alphas, mover);
       best = {found.value, {found.at, false}};
     }
     if (with_beta) {
       mover.row += q.first_beta;
-      const Peak<T> found = partner_of(betas(), mover, beta_slopes);
+      const Peak<T> found = partner_of(betas, mover);
       if (found.value > best.gain) best = {found.value, {found.at + q.first_beta, true}};
     }
     return best;
@@ -270,16 +334,31 @@ class PairSolver {
     return best.gain > 0.0 && move(v, best.with);
   }
 
+  struct Gap {
+    double whole, settled;  // as it is, and what alpha would add to it if beta were settled
+  };
+  Gap gap() const {
+    const Weighed now = weighed(q.beta, betas.slope.data(), n_beta);
+    auto of_alpha = [this](double t) {
+      return gap_of_alpha(q.alpha, alphas.slope.data(), q.ridge, q.upper, q.n_alpha, t);
+    };
+    return {of_alpha(now.highest) + now.total * (now.highest - now.mean), of_alpha(now.mean)};
+  }
+
   // Scores of the rows before those of beta, left behind while beta is settled.
   class Behind {
    public:
     Behind(const PairProblem<T>& problem, std::size_t n_beta)
         : q(problem), before(q.beta, q.beta + n_beta) {}
     ~Behind() {
+      std::vector<std::size_t> rows;
+      std::vector<double> fallen;
       for (std::size_t j = 0; j < before.size(); ++j) {
-        const double fallen = before[j] - q.beta[j];
-        if (fallen != 0.0) add_row(q.gram.row(j + q.first_beta), fallen, q.first_beta, q.f);
+        if (q.beta[j] == before[j]) continue;
+        rows.push_back(j + q.first_beta);
+        fallen.push_back(before[j] - q.beta[j]);
       }
+      q.gram.add(rows.data(), fallen.data(), rows.size(), q.first_beta, q.f);
     }
     Behind(const Behind&) = delete;
     Behind& operator=(const Behind&) = delete;
@@ -290,21 +369,24 @@ class PairSolver {
   };
 
   // Steps among beta until no pair of them violates optimality by more than eps; false when
-  // there was none to take, or not enough of them.
-  bool settle(double eps, std::int64_t most, std::int64_t patience) {
-    const std::int64_t taken = settling_steps(eps, std::min(most, patience), patience);
+  // there was none to take, or not enough of them. What it takes is taken off `work`.
+  bool settle(double eps, double goal, std::int64_t most, std::int64_t& work,
+              std::int64_t patience) {
+    const std::int64_t taken = settling_steps(eps, goal, std::min(most, patience), work, patience);
+    work -= taken * static_cast<std::int64_t>(n_beta);
     look();
     return taken > 0 && taken < patience;
   }
 
-  std::int64_t settling_steps(double eps, std::int64_t most, std::int64_t patience) {
+  std::int64_t settling_steps(double eps, double goal, std::int64_t most, std::int64_t work,
+                              std::int64_t patience) {
+    store();
     const std::size_t first = q.first_beta;
-    RowsFrom<T> rows(q.gram, first);
-    PairProblem<T> alone{rows, n_beta, 0, 0, nullptr, nullptr, nullptr, q.beta, q.omega,
-                         q.f + first, nullptr, Cap::open, q.lin, q.price};
+    PairProblem<T> alone{q.gram.from(first), n_beta, 0, 0, nullptr, nullptr, nullptr, q.beta,
+                         q.omega, q.f + first, nullptr, Cap::open, q.lin, q.price};
     const Behind behind(q, n_beta);
     PairSolver<T> solver(alone);
-    solver.run(eps, eps, most, patience);
+    solver.run(eps, eps, goal, most, work, patience);
     steps += solver.steps;
     if (solver.steps == patience) unsettled = solver.violation;
     return solver.steps;
@@ -337,14 +419,20 @@ class PairSolver {
   // Change one variable so that its row's c grows by d; in the capped modes f is up to date.
   void shift(Variable v, double d) {
     if (!v.is_beta) {
-      q.alpha[v.row] = snap(q.alpha[v.row], d, q.upper[v.row]);
+      const double old = q.alpha[v.row];
+      q.alpha[v.row] = snap(old, d, q.upper[v.row]);
+      alphas.slope[v.row] -= q.ridge[v.row] * (q.alpha[v.row] - old);
+      alphas.way[v.row] = way(v);
       return;
     }
     double* b = beta_of(v.row);
     const double old = *b;
     *b = snap(old, -d, cap(v.row));
     if (q.mode == Cap::norm) q.norm2 += (*b - old) * (*b + old) / omega_of(v.row);
-    if (!capped()) return;
+    if (!capped()) {
+      betas.way[v.row - q.first_beta] = way(v);
+      return;
+    }
     const T* row = q.gram.row(v.row);
     q.total -= d;
     bf -= d * q.f[v.row];

@@ -130,8 +130,8 @@ class Level:
             return Violation(2.0 * math.sqrt(per_unit))
         if self.form == "open" and not self.terms.loss.bounded:
             ridge, c = self.terms.loss.ridge, float(self.terms.c.sum())
-            return Violation(0.5 * per_unit, math.sqrt(ridge * gap / c))
-        return Violation(per_unit)
+            return Violation(0.5 * per_unit, math.sqrt(ridge * gap / c), gap)
+        return Violation(per_unit, gap=gap if self.form == "open" else 0.0)
 
     def evaluate(self) -> Evaluation:
         """Evaluate both objectives at the point."""

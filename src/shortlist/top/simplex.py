@@ -52,24 +52,24 @@ def _many_at_a_time(
     fewest, patience = len(K) + 1, _PATIENCE
     while patience > 0:
         inside = np.flatnonzero(above)
-        solved = _solve(K[np.ix_(inside, inside)], pull[inside], total)
+        solved = _solve(K[np.ix_(inside, inside)].T, pull[inside], total)
         if solved is None:
             return None
         x, level = solved
-        wrong = ~above & (K[:, inside] @ x - pull + level < -tol)
+        out = np.zeros(len(K))
+        out[inside] = x
+        wrong = ~above & (K @ out - pull + level < -tol)
         wrong[inside[x < 0.0]] = True
         count = int(np.count_nonzero(wrong))
         if count == 0:
-            out = np.zeros(len(K))
-            out[inside] = x * (total / float(x.sum()))
-            return out
+            return out * (total / float(x.sum()))
         fewest, patience = (count, _PATIENCE) if count < fewest else (fewest, patience - 1)
         above = above ^ wrong
     return None
 
 
 def _solve(K: np.ndarray, pull: np.ndarray, total: float) -> tuple[np.ndarray, float] | None:
-    """Return x and the multiplier of its sum, without regard to signs."""
+    """Return x and the multiplier of its sum, without regard to signs; K is written over."""
     try:
         factor = linalg.cho_factor(K, lower=True, overwrite_a=True, check_finite=False)
     except linalg.LinAlgError:

@@ -23,6 +23,8 @@ kernelized SVM" (2020).
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ..certificate import Monitor, Proof
@@ -272,6 +274,8 @@ class _Rounds:
             state = PairState.of(terms, level.form, point, *inside)
         # Below the rounding of its matrix a restricted problem can only cycle.
         eps = eps.sharper(1.0, float(np.finfo(work.gram.dtype).eps) * float(np.abs(f).max()))
+        if self.crowded:
+            eps = replace(eps, gap=0.0)  # of rows left out nothing is known
         most = min(_STEPS_PER_ROW * (1000 + len(rows)), monitor.max_iter - monitor.iteration)
         steps = pair_steps(terms, work, point, f, f_beta, state, eps, max(1, most), stop=self._late)
         monitor.iteration += steps.count

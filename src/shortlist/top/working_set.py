@@ -216,14 +216,18 @@ class Violation:
     loss : float
         Pairs with a row that has a loss, where the form of the dual is ``"open"``; in all
         other forms the first holds for every pair.
+    gap : float
+        The gap among the rows at which any violation is let be; zero if none is known.
     """
 
     threshold: float
     loss: float = 0.0
+    gap: float = 0.0
 
     def sharper(self, factor: float, least: float = 0.0) -> Violation:
-        """Return this multiplied by a factor, but no less than `least`."""
-        return Violation(max(factor * self.threshold, least), max(factor * self.loss, least))
+        """Return this multiplied by a factor, violations no less than `least`."""
+        threshold, loss = (max(factor * value, least) for value in (self.threshold, self.loss))
+        return Violation(threshold, loss, factor * self.gap)
 
 
 @dataclass(frozen=True)
@@ -307,15 +311,13 @@ def pair_steps(
     f, f_beta, numbers = scores.copy(), beta_scores.copy(), state.array()
     ridge, threshold = terms.loss.ridge / terms.c, terms.threshold
     form = threshold.form(terms.ranked_weight)
-    at_a_time = max(1, _SLICE // (1 + len(work.positions)))
     upper, count, factor = alpha_bound(terms), 0, state.factor
     # Steps among beta that cost about what solving for them does.
     patience = max(2 * len(beta), len(beta) ** 2 // _STEPS_WORTH)
     while count < most:
         if patience > _PATIENCE:
             patience = most
-        wanted = min(at_a_time if patience == most else max(at_a_time, 2 * patience), most - count)
-        taken = _core.pair_steps(
+        taken, paused = _core.pair_steps(
             work.gram.rows,
             alpha,
             ridge[work.alpha],
@@ -329,18 +331,20 @@ def pair_steps(
             1.0 + threshold.shift,
             threshold.price,
             eps.threshold,
-            wanted,
+            most - count,
             seed + count if seed else 0,
             eps.loss,
             patience,
+            _SLICE if patience == most else max(_SLICE, 2 * patience * len(beta)),
+            eps.gap,
         )
         count += taken
         if numbers[6] > 0.0:
             settle(work, beta, f, eps.threshold)
             patience *= 2  # where rounding leaves them unsettled, steps have to do
-            taken = wanted  # it has not ended by itself
+            paused = True
         factor *= float(numbers[5])
-        if taken < wanted or stop():
+        if not paused or stop():
             break
     numbers[5] = factor
     return Steps(count, alpha, beta, f, f_beta, PairState(*(float(x) for x in numbers)))

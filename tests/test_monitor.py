@@ -31,6 +31,19 @@ def test_a_claim_that_is_not_proved_does_not(gap):
     assert certificate.relative_gap == pytest.approx(gap)
 
 
+def test_a_near_miss_asks_for_a_little_more():
+    """And a second one, or a wide one, for much more."""
+    one = monitor()
+    proofs = iter([Proof("model", 1.0, 1.0 - 1.01e-3), Proof("model", 1.0, 1.0 - 1.005e-3)])
+    assert not one.check(1.0, 1.0 - 0.98e-3, lambda: next(proofs))
+    assert one.goal == pytest.approx(0.94e-3)
+    assert not one.check(1.0, 1.0 - 0.93e-3, lambda: next(proofs))
+    assert one.goal < 0.3e-3
+    wide = monitor()
+    assert not wide.check(1.0, 1.0, lambda: Proof("model", 1.0, 0.9))
+    assert wide.goal == pytest.approx(0.3e-3)
+
+
 def test_rounding_lowers_a_bound():
     """A gap of zero with a rounding above the tolerance proves nothing."""
     one = monitor()

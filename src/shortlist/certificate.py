@@ -289,7 +289,7 @@ class Monitor:
     def settle(self) -> None:
         """Put the last claim to the proof: converged, or on to a smaller goal."""
         assert self._prove is not None
-        before = self.proved_gap
+        before, claimed = self.proved_gap, self.relative_gap
         self.accept(self._prove())
         assert self.proof is not None
         self._prove = None
@@ -297,7 +297,13 @@ class Monitor:
             self.status = "converged"
         else:
             self.refuted += 1
-            self.goal *= _SHARPER
+            least = _SHARPER * self.goal
+            if self.refuted == 1 and np.isfinite(self.proved_gap):
+                # It may have failed by next to nothing.
+                missed = self.proved_gap - claimed
+                self.goal = max(least, min(0.95 * self.goal, self.tol - 2.0 * missed))
+            else:
+                self.goal = least
             if self.refuted >= _PATIENCE and self.proved_gap > 0.9 * before:
                 self.status = "stalled"
         self.primal, self.dual = self.proof.primal, self._lower

@@ -55,21 +55,58 @@ SHORTLIST_CLONES inline void gaussian_of(const double* x, double square, const d
   gaussian_of_loop(x, square, tiles, n_features, squares, n, out);
 }
 
-// sums[s][j] += c[s][i] k(x_i, y_j) over all rows x_i times 2 gamma, for the y of one tile.
+// sums[s][j] += c[s][i] k(x_i, y_j) over the rows x_i times 2 gamma from `first` on, kRows at a
+// time, for the y of one tile, kLanes at a time: as many products as registers hold their sums of,
+// so that none has to wait for the one before. Returns the first row that is left.
+template <std::size_t kRows, std::size_t kLanes, typename T>
+SHORTLIST_INLINE std::size_t gaussian_sums_block(const T* x, const T* squares, std::size_t first,
+                                                 std::size_t n_rows, const T* tile,
+                                                 std::size_t n_features, const T* tile_squares,
+                                                 const double* c, std::size_t n_sums,
+                                                 double* sums) {
+  std::size_t i = first;
+  for (; i + kRows <= n_rows; i += kRows) {
+    for (std::size_t lane = 0; lane < kTile; lane += kLanes) {
+      T entries[kRows][kLanes];
+      for (std::size_t r = 0; r < kRows; ++r) {
+        for (std::size_t j = 0; j < kLanes; ++j) entries[r][j] = T{0};
+      }
+      const T *from = x + i * n_features, *to = tile + lane;
+      for (std::size_t f = 0; f < n_features; ++f, to += kTile) {
+        for (std::size_t r = 0; r < kRows; ++r) {
+          const T value = from[r * n_features + f];
+          for (std::size_t j = 0; j < kLanes; ++j) entries[r][j] += value * to[j];
+        }
+      }
+      for (std::size_t r = 0; r < kRows; ++r) {
+        gaussian_loop(entries[r], squares[i + r], tile_squares + lane, kLanes, entries[r]);
+        for (std::size_t s = 0; s < n_sums; ++s) {
+          const double factor = c[s * n_rows + i + r];
+          double* sum = sums + s * kTile + lane;
+          for (std::size_t j = 0; j < kLanes; ++j)
+            sum[j] += factor * static_cast<double>(entries[r][j]);
+        }
+      }
+    }
+  }
+  return i;
+}
+
 template <typename T>
 SHORTLIST_INLINE void gaussian_sums_loop(const T* x, const T* squares, std::size_t n_rows,
                                          const T* tile, std::size_t n_features,
                                          const T* tile_squares, const double* c,
                                          std::size_t n_sums, double* sums) {
-  for (std::size_t i = 0; i < n_rows; ++i) {
-    T entries[kTile];
-    gaussian_tile(x + i * n_features, squares[i], tile, n_features, tile_squares, kTile, entries);
-    for (std::size_t s = 0; s < n_sums; ++s) {
-      const double factor = c[s * n_rows + i];
-      double* to = sums + s * kTile;
-      for (std::size_t j = 0; j < kTile; ++j) to[j] += factor * static_cast<double>(entries[j]);
-    }
+  std::size_t i = 0;
+  if (wide_registers()) {
+    i = gaussian_sums_block<2, kTile>(x, squares, i, n_rows, tile, n_features, tile_squares, c,
+                                      n_sums, sums);
+  } else {
+    i = gaussian_sums_block<3, kTile / 2>(x, squares, i, n_rows, tile, n_features, tile_squares,
+                                          c, n_sums, sums);
   }
+  gaussian_sums_block<1, kTile>(x, squares, i, n_rows, tile, n_features, tile_squares, c, n_sums,
+                                sums);
 }
 SHORTLIST_CLONES inline void gaussian_sums(const float* x, const float* squares,
                                            std::size_t n_rows, const float* tile,

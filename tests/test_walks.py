@@ -10,7 +10,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 # They must stay walks that one can follow.
 MOST = {
     "TopPush": 14,
-    "TopPush, kernel": 24,
+    "TopPush, kernel": 25,
     "RankSVM": 12,
     "TopKSVC": 13,
     "TransductiveTopK": 11,

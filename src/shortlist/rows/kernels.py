@@ -28,7 +28,7 @@ _ROWS = 512
 _COLUMNS = 2048
 # Columns of rows up to which a row of Gaussian entries is computed about as fast as it is read:
 # by itself, among others, and among others of rows on a grid.
-_NARROW, _NARROW_SUMS, _NARROW_GRID = 32, 48, 320
+_NARROW, _NARROW_SUMS, _NARROW_GRID = 32, 64, 320
 
 
 def kernel_function(

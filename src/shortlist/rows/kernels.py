@@ -26,9 +26,9 @@ KERNEL_NAMES = (*KINDS, "precomputed")
 # Entries are computed in parts large enough for BLAS and small enough to be forgotten.
 _ROWS = 512
 _COLUMNS = 2048
-# Columns of rows up to which a row of Gaussian entries is computed about as fast as it is read:
-# by itself, among others, and among others of rows on a grid.
-_NARROW, _NARROW_SUMS, _NARROW_GRID = 32, 64, 320
+# Columns of rows up to which a row of Gaussian entries is computed about as fast as it is read,
+# by itself or among others; of rows on a grid, among others only, where they have more than some.
+_NARROW, _NARROW_GRID = 64, (32, 320)
 
 
 def kernel_function(
@@ -153,7 +153,7 @@ class KernelMatrix:
         gaussian = _with_blocks(X, function)
         if gaussian is not None:
             # Rows that are too narrow for it are computed when they are asked for.
-            bytewise = _core.multiplies_bytes() and X.shape[1] > _NARROW
+            bytewise = _core.multiplies_bytes() and X.shape[1] > _NARROW_GRID[0]
             grid = Grid.of(X) if bytewise else None
             self._wide_gaussian = wide_blocks = _blocks(X, gaussian, np.float64, grid)
         elif sparse.issparse(X) and isinstance(function, NamedKernel) and function.moves:
@@ -174,9 +174,9 @@ class KernelMatrix:
         else:
             self.dtype = np.dtype(np.float32 if self.scores_narrow else np.float64)
         self.relative = self._gaussian is not None
-        self.by_row = self.relative and X.shape[1] <= _NARROW
+        self.by_row = isinstance(self._gaussian, GaussianEntries) and X.shape[1] <= _NARROW
         self.quick = isinstance(self._gaussian, GridEntries) and self.dtype == np.float32
-        few = _NARROW_GRID if self.quick else _NARROW_SUMS
+        few = _NARROW_GRID[1] if self.quick else _NARROW
         self.cheap = self.relative and X.shape[1] <= few
 
     def widened(self) -> KernelMatrix:

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from shortlist import PatMat, TopPush
 from shortlist.rows.kernels import kernel_function
-from shortlist.rows.threads import each, team
+from shortlist.rows.threads import each, every, team
 
 
 def blas_threads():
@@ -108,3 +108,51 @@ def test_results_come_in_order_and_errors_come_out():
             list(each(fails, range(50)))
         assert list(each(abs, [-1, 2])) == [1, 2]
     assert list(each(abs, [-1, 2])) == [1, 2]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+@pytest.mark.parametrize("length", [0, 1, 2, 57])
+def test_every_item_is_taken_once(count, length):
+    with threadpool_limits(count), team():
+        taken = []
+        every(taken.append, range(length))
+        assert sorted(taken) == list(range(length))
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_an_error_ends_the_work_and_comes_out(count):
+    """Of an item, whichever thread has it, and of the items themselves."""
+    taken = []
+
+    def fails(item):
+        taken.append(item)
+        if item == 7:
+            raise ValueError("seven")
+
+    def items():
+        yield from range(7)
+        raise TimeoutError("late")
+
+    with threadpool_limits(count), team():
+        with pytest.raises(ValueError, match="seven"):
+            every(fails, range(10_000))
+        assert len(taken) < 10_000
+        with pytest.raises(TimeoutError, match="late"):
+            every(fails, items())
+        every(taken.append, ["after"] * 3)
+    assert taken[-3:] == ["after"] * 3
+
+
+def test_items_may_be_divided_again():
+    sums = np.zeros((8, 9))
+
+    def row(i):
+        def cell(j):
+            sums[i, j] += i + j
+
+        every(cell, range(9))
+
+    with threadpool_limits(3), team():
+        every(row, range(8))
+        every(row, range(8))
+    np.testing.assert_array_equal(sums, 2 * np.add.outer(np.arange(8), np.arange(9)))

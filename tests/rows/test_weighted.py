@@ -11,11 +11,19 @@ from shortlist.rows.weighted import distinct
 
 
 @pytest.mark.parametrize("by_digest", [True, False])
-@given(seed=st.integers(0, 9999), sparse_rows=st.booleans(), dtype=st.sampled_from(["f4", "f8"]))
-def test_distinct(by_digest, seed, sparse_rows, dtype):
+@given(
+    seed=st.integers(0, 9999),
+    sparse_rows=st.booleans(),
+    dtype=st.sampled_from(["f4", "f8"]),
+    wide=st.sampled_from([0, 1, 300]),
+)
+def test_distinct(by_digest, seed, sparse_rows, dtype, wide):
     """Equal numbers are equal rows, -0.0 and stored zeros too, whatever the digests say."""
     rng = np.random.default_rng(seed)
     X = rng.choice([0.0, -0.0, 1.0, 0.5], (int(rng.integers(1, 30)), 3)).astype(dtype)
+    # Wide rows may differ in the middle, at one end, or in both.
+    X = np.hstack([X[:, :2], np.zeros((len(X), wide), dtype), X[:, 2:]])
+    X[:, len(X[0]) // 2] *= rng.integers(2)
     rows = rng.permutation(len(X))[: int(rng.integers(1, len(X) + 1))]
     stored = X
     if sparse_rows:

@@ -19,8 +19,8 @@ from .threads import every
 # Blocks of rows that are used once and forgotten.
 _ROWS = 1024
 _COLUMNS = 2048
-# Columns of such a block where none is stored: threads need several.
-_CHEAP_COLUMNS = 512
+# Columns of such a block where entries are cheap: threads need several.
+_FEW_COLUMNS = 512
 # Rows that one thread copies at a time.
 _COPIED = 128
 # Columns that one thread adds up at a time.
@@ -198,7 +198,7 @@ class RowCache:
         length, rows, values = len(outputs[0]), self.order[positions], np.stack(coefficients)
         order = self.order[:length] if only is None else self.order[only]
 
-        step = _CHEAP_COLUMNS if self.kernel.cheap else _COLUMNS
+        step = _FEW_COLUMNS if self.kernel.cheap else _COLUMNS
 
         def tile(start: int) -> None:
             columns = order[start : start + step]
@@ -240,12 +240,13 @@ class RowCache:
         self, rows: np.ndarray, columns: np.ndarray, slots: np.ndarray, tick: Callable[[], None]
     ) -> None:
         """Compute entries of kept rows at columns that do not follow each other."""
+        step = _FEW_COLUMNS if self.kernel.quick else _COLUMNS
 
         def tile(start: int) -> None:
-            part = columns[start : start + _COLUMNS]
+            part = columns[start : start + step]
             self.kernel.scatter(self.order[rows], self.order[part], self._rows, slots, part)
 
-        every(tile, _ticking(range(0, len(columns), _COLUMNS), tick))
+        every(tile, _ticking(range(0, len(columns), step), tick))
         self._count(len(rows) * len(columns))
 
     def _extend(self, positions: np.ndarray, length: int, tick: Callable[[], None]) -> None:

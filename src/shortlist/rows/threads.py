@@ -11,15 +11,18 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cache
+from itertools import chain, islice
 from typing import TypeVar
 
 from threadpoolctl import ThreadpoolController
 
 Item = TypeVar("Item")
 Value = TypeVar("Value")
+
+_END = object()
 
 
 class _Limit:
@@ -124,6 +127,44 @@ def each(function: Callable[[Item], Value], items: Iterable[Item]) -> Iterator[V
 
 
 def every(function: Callable[[Item], object], items: Iterable[Item]) -> None:
-    """Apply a function to every item, for what it writes."""
-    for _ in each(function, items):
-        pass
+    """Apply a function to every item, for what it writes.
+
+    The calling thread works, too, and whoever is free takes the next item: handing over one at
+    a time costs as much as a small one takes.
+
+    Parameters
+    ----------
+    function, items
+        As for :func:`each`. Where one raises an error, no further item is begun.
+    """
+    pool, source = _TEAM.pool, iter(items)
+    first = list(islice(source, 2))
+    if pool is None or len(first) < 2:
+        for item in chain(first, source):
+            function(item)
+        return
+    left, lock, failed = chain(first, source), threading.Lock(), threading.Event()
+
+    def work() -> None:
+        try:
+            while True:
+                with lock:
+                    if failed.is_set():
+                        return
+                    item = next(left, _END)
+                if item is _END:
+                    return
+                function(item)  # type: ignore[arg-type]
+        except BaseException:
+            failed.set()
+            raise
+
+    helpers = [pool.submit(work) for _ in range(_TEAM.size - 1)]
+    _TEAM.pool = None  # what an item divides again is its thread's own work
+    try:
+        work()
+    finally:
+        _TEAM.pool = pool
+        wait(helpers)
+    for helper in helpers:
+        helper.result()

@@ -16,6 +16,8 @@ Value = TypeVar("Value")
 # Numbers that are looked at together: as many as a processor's cache holds.
 _VALUES = 1 << 16
 _TOGETHER = 1 << 17
+# Columns of wide rows that tell most of them apart.
+_GLANCE = 64
 
 
 def distinct(X: Any, rows: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -71,6 +73,18 @@ def _bits(values: np.ndarray) -> np.ndarray:
 
 
 def _digests(X: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    first = (X.shape[1] - _GLANCE) // 2
+    if first < _GLANCE:
+        return _whole_digests(X, rows)
+    # Rows that differ in some columns are looked at no further.
+    out = _whole_digests(X[:, first : first + _GLANCE], rows)
+    _, group, count = np.unique(out, return_inverse=True, return_counts=True)
+    alike = np.flatnonzero(count[group.ravel()] > 1)
+    out[alike] = _whole_digests(X, rows[alike])
+    return out
+
+
+def _whole_digests(X: np.ndarray, rows: np.ndarray) -> np.ndarray:
     step = max(1, _VALUES // max(1, X.shape[1]))
     factors, out = _factors(X.shape[1]), np.empty(len(rows), dtype=np.uint64)
     for start in range(0, len(rows), step):

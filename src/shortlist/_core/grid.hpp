@@ -18,7 +18,6 @@
 #include "clones.hpp"
 #include "gaussian.hpp"
 #include "interrupt.hpp"
-#include "kernel_rows.hpp"
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(SHORTLIST_SANITIZED)
 #define SHORTLIST_BYTE_PRODUCTS
@@ -95,24 +94,48 @@ inline void grid_products(const std::uint8_t* const* rows, const std::uint8_t* p
   plain_products(rows, panel, fours, products);
 }
 
-// out[j] = exp(-scale (row + columns[j] - 2 products[j])); modulo 2^32 every part may overflow
+// Entries of a tile, given the terms of its rows and the squares of its columns: exp(-scale (term
+// + square - 2 product)); modulo 2^32 every part may overflow. All places are computed, those
+// beyond the last row and column, too: loops of a known length are several times as fast.
 template <typename T>
-SHORTLIST_INLINE void grid_loop(const std::int32_t* products, std::uint32_t row,
-                                const std::uint32_t* columns, std::size_t n, T scale, T* out) {
-  for (std::size_t j = 0; j < n; ++j) {
-    const std::uint32_t square = row + columns[j] - 2 * static_cast<std::uint32_t>(products[j]);
-    out[j] = exp_negative(-scale * static_cast<T>(static_cast<std::int32_t>(square)));
+SHORTLIST_INLINE void grid_loop(const std::int32_t* products, const std::uint32_t* terms,
+                                const std::uint32_t* squares, T scale, T* out) {
+  for (std::size_t r = 0; r < kGridRows; ++r) {
+    for (std::size_t j = 0; j < kGridColumns; ++j) {
+      const std::size_t at = r * kGridColumns + j;
+      const std::uint32_t square =
+          terms[r] + squares[j] - 2 * static_cast<std::uint32_t>(products[at]);
+      out[at] = exp_negative(-scale * static_cast<T>(static_cast<std::int32_t>(square)));
+    }
   }
 }
-SHORTLIST_CLONES inline void grid_row(const std::int32_t* products, std::uint32_t row,
-                                      const std::uint32_t* columns, std::size_t n, float scale,
-                                      float* out) {
-  grid_loop(products, row, columns, n, scale, out);
+SHORTLIST_CLONES inline void grid_tile(const std::int32_t* products, const std::uint32_t* terms,
+                                       const std::uint32_t* squares, float scale, float* out) {
+  grid_loop(products, terms, squares, scale, out);
 }
-SHORTLIST_CLONES inline void grid_row(const std::int32_t* products, std::uint32_t row,
-                                      const std::uint32_t* columns, std::size_t n, double scale,
-                                      double* out) {
-  grid_loop(products, row, columns, n, scale, out);
+SHORTLIST_CLONES inline void grid_tile(const std::int32_t* products, const std::uint32_t* terms,
+                                       const std::uint32_t* squares, double scale, double* out) {
+  grid_loop(products, terms, squares, scale, out);
+}
+
+// sums[j] += c[r] times entry (r, j), row after row
+template <typename T>
+SHORTLIST_INLINE void grid_sums_loop(const T* entries, const double* c, std::size_t n_rows,
+                                     double* sums) {
+  double now[kGridColumns];
+  std::copy_n(sums, kGridColumns, now);
+  for (std::size_t r = 0; r < n_rows; ++r, entries += kGridColumns) {
+    for (std::size_t j = 0; j < kGridColumns; ++j) now[j] += c[r] * static_cast<double>(entries[j]);
+  }
+  std::copy_n(now, kGridColumns, sums);
+}
+SHORTLIST_CLONES inline void add_tile(const float* entries, const double* c, std::size_t n_rows,
+                                      double* sums) {
+  grid_sums_loop(entries, c, n_rows, sums);
+}
+SHORTLIST_CLONES inline void add_tile(const double* entries, const double* c, std::size_t n_rows,
+                                      double* sums) {
+  grid_sums_loop(entries, c, n_rows, sums);
 }
 
 // |p|^2 and |p|_1 of a row
@@ -173,18 +196,23 @@ struct GridBlock {
     return codes.squares[rows[i]] - 256 * codes.sums[rows[i]];
   }
 
-  // take(i, products) for the rows up to `end`, in order.
-  template <typename Take>
-  void with(const GridPanel& panel, std::size_t end, Watch& watch, Take take) const {
+  // take(i, count, entries) for the rows up to `end`, in order, `count` of them from i on.
+  template <typename T, typename Take>
+  void with(const GridPanel& panel, std::size_t end, T scale, Watch& watch, Take take) const {
     std::int32_t products[kGridRows * kGridColumns];
+    T entries[kGridRows * kGridColumns];
     for (std::size_t i = 0; i < end; i += kGridRows) {
       const std::size_t count = std::min(kGridRows, end - i);
       const std::uint8_t* some[kGridRows];
+      std::uint32_t terms[kGridRows];
       for (std::size_t r = 0; r < kGridRows; ++r) {
-        some[r] = codes.row(rows[i + (r < count ? r : 0)]);
+        const std::size_t row = i + (r < count ? r : 0);
+        some[r] = codes.row(rows[row]);
+        terms[r] = term(row);
       }
       grid_products(some, panel.bytes.data(), codes.stride / 4, products);
-      for (std::size_t r = 0; r < count; ++r) take(i + r, products + r * kGridColumns);
+      grid_tile(products, terms, panel.squares, scale, entries);
+      take(i, count, entries);
       watch.count(count * panel.size * (codes.stride / 16 + 8));
     }
   }
@@ -196,18 +224,20 @@ void grid_entries(const GridBlock& block, const std::int64_t* columns, std::size
                   T scale, T* out, std::size_t out_stride, const std::int64_t* slots,
                   const std::int64_t* to) {
   GridPanel panel(block.codes.stride);
-  T entries[kGridColumns];
   Watch watch;
   for (std::size_t j = 0; j < n_columns; j += kGridColumns) {
     panel.fill(block.codes, columns + j, std::min(kGridColumns, n_columns - j));
     bool together = true;
     for (std::size_t k = 1; k < panel.size; ++k) together &= to[j + k] == to[j + k - 1] + 1;
-    block.with(panel, block.n_rows, watch, [&](std::size_t i, const std::int32_t* products) {
-      T* row = out + static_cast<std::size_t>(slots[i]) * out_stride;
-      T* at = together ? row + to[j] : entries;
-      grid_row(products, block.term(i), panel.squares, panel.size, scale, at);
-      if (!together) {
-        for (std::size_t k = 0; k < panel.size; ++k) row[to[j + k]] = entries[k];
+    block.with(panel, block.n_rows, scale, watch,
+               [&](std::size_t i, std::size_t count, const T* entries) {
+      for (std::size_t r = 0; r < count; ++r, entries += kGridColumns) {
+        T* row = out + static_cast<std::size_t>(slots[i + r]) * out_stride;
+        if (together) {
+          std::copy_n(entries, panel.size, row + to[j]);
+        } else {
+          for (std::size_t k = 0; k < panel.size; ++k) row[to[j + k]] = entries[k];
+        }
       }
     });
   }
@@ -218,19 +248,17 @@ template <typename T>
 void grid_square(const GridBlock& block, std::size_t first, std::size_t last, T scale, T* out,
                  std::size_t out_stride) {
   GridPanel panel(block.codes.stride);
-  T entries[kGridRows][kGridColumns];
   Watch watch;
   for (std::size_t j = first; j < last; j += kGridColumns) {
     panel.fill(block.codes, block.rows + j, std::min(kGridColumns, last - j));
-    const std::size_t end = j + panel.size;
-    block.with(panel, end, watch, [&](std::size_t i, const std::int32_t* products) {
-      const std::size_t r = i % kGridRows;
-      grid_row(products, block.term(i), panel.squares, panel.size, scale, entries[r]);
-      std::copy_n(entries[r], panel.size, out + i * out_stride + j);
-      if (r + 1 < kGridRows && i + 1 < end) return;
+    block.with(panel, j + panel.size, scale, watch,
+               [&](std::size_t i, std::size_t count, const T* entries) {
+      for (std::size_t r = 0; r < count; ++r) {
+        std::copy_n(entries + r * kGridColumns, panel.size, out + (i + r) * out_stride + j);
+      }
       for (std::size_t k = 0; k < panel.size; ++k) {
-        T* turned = out + (j + k) * out_stride + (i - r);
-        for (std::size_t p = 0; p <= r; ++p) turned[p] = entries[p][k];
+        T* turned = out + (j + k) * out_stride + i;
+        for (std::size_t r = 0; r < count; ++r) turned[r] = entries[r * kGridColumns + k];
       }
     });
   }
@@ -241,16 +269,22 @@ template <typename T>
 void add_grid(const GridBlock& block, const std::int64_t* columns, std::size_t n_columns,
               double scale, const double* c, std::size_t n_sums, double* out) {
   GridPanel panel(block.codes.stride);
-  T entries[kGridColumns];
+  std::vector<double> sums(n_sums * kGridColumns);
   Watch watch;
   for (std::size_t j = 0; j < n_columns; j += kGridColumns) {
     panel.fill(block.codes, columns + j, std::min(kGridColumns, n_columns - j));
-    block.with(panel, block.n_rows, watch, [&](std::size_t i, const std::int32_t* products) {
-      grid_row(products, block.term(i), panel.squares, panel.size, static_cast<T>(scale), entries);
+    std::fill(sums.begin(), sums.end(), 0.0);
+    block.with(panel, block.n_rows, static_cast<T>(scale), watch,
+               [&](std::size_t i, std::size_t count, const T* entries) {
       for (std::size_t s = 0; s < n_sums; ++s) {
-        add_row(entries, c[s * block.n_rows + i], panel.size, out + s * n_columns + j);
+        add_tile(entries, c + s * block.n_rows + i, count, sums.data() + s * kGridColumns);
       }
     });
+    for (std::size_t s = 0; s < n_sums; ++s) {
+      for (std::size_t k = 0; k < panel.size; ++k) {
+        out[s * n_columns + j + k] += sums[s * kGridColumns + k];
+      }
+    }
   }
 }
 

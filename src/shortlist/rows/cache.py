@@ -25,6 +25,9 @@ _FEW_COLUMNS = 512
 _COPIED = 128
 # Columns that one thread adds up at a time.
 _STRIP = 2048
+# Of a quick kernel rows are kept where this share of them fits. Where less does, there are so many
+# that new memory for some costs as much as computing all.
+_ENOUGH = 0.25
 # Share of the memory that a copy of the training rows may take: blocks gain much by it.
 _COPY = 0.25
 
@@ -59,6 +62,8 @@ class RowCache:
 
     Attributes
     ----------
+    keeps : bool
+        Whether rows are kept at all.
     computed : int
         Kernel entries computed so far.
     most_rows : int
@@ -73,7 +78,9 @@ class RowCache:
         n = len(order)
         self._copied = kernel.keep(order, int(_COPY * budget))
         budget -= self._copied
-        count = 0 if kernel.cheap else int(min(n, budget // (n * kernel.dtype.itemsize)))
+        count = int(min(n, budget // (n * kernel.dtype.itemsize)))
+        if kernel.cheap or (kernel.quick and count < _ENOUGH * n):
+            count = 0
         # Memory is touched, and so taken, only as rows arrive.
         self._rows = _core.room(count, n, kernel.dtype == np.float32)
         self._slot = np.full(n, -1)
@@ -85,6 +92,7 @@ class RowCache:
             self._rows, self._slot, self._free = whole, np.arange(n), []
             self._filled[:] = n
         self._borrowed = self._rows is whole
+        self.keeps = len(self._rows) > 0
         self.computed = 0
         self._lock = threading.Lock()
         self.most_rows = 0
@@ -103,7 +111,7 @@ class RowCache:
 
     def has_room(self, count: int) -> bool:
         """Whether `count` more rows can be kept."""
-        return self._borrowed or self.kernel.cheap or len(self._free) >= count
+        return self._borrowed or not self.keeps or len(self._free) >= count
 
     def release(self, keep: np.ndarray) -> None:
         """Forget every row whose position is not in the mask `keep`."""
@@ -198,7 +206,7 @@ class RowCache:
         length, rows, values = len(outputs[0]), self.order[positions], np.stack(coefficients)
         order = self.order[:length] if only is None else self.order[only]
 
-        step = _FEW_COLUMNS if self.kernel.cheap else _COLUMNS
+        step = _FEW_COLUMNS if self.kernel.cheap or self.kernel.quick else _COLUMNS
 
         def tile(start: int) -> None:
             columns = order[start : start + step]

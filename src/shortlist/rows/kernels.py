@@ -295,7 +295,7 @@ class KernelMatrix:
         self, rows: np.ndarray, columns: np.ndarray, values: np.ndarray, out: np.ndarray
     ) -> None:
         """Add the rows at these columns, times each set of values, to each row of `out`."""
-        if self.cheap:
+        if self.cheap or self.quick:
             assert self._gaussian is not None
             self._gaussian.add(rows, columns, values, out)
         else:

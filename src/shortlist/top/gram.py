@@ -137,8 +137,10 @@ class Memory:
         self._bytes = problem.cache_bytes
         self._order = order
         self._matrix = np.empty(0)
-        self.share = SQUARE_CROWDED if problem.kernel.cheap else SQUARE
+        self.share = SQUARE
         self.cache = problem.cache or self._rows_of(problem.kernel)
+        if not self.cache.keeps:
+            self.share = SQUARE_CROWDED
 
     @property
     def most(self) -> int:

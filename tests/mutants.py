@@ -143,6 +143,20 @@ MUTANTS = [
         "tests/rows/test_grid.py",
     ),
     Mutant(
+        "grid: sums of a tile",
+        "_core/grid.hpp",
+        "now[j] += c[r] * static_cast<double>(entries[j]);",
+        "now[j] += c[0] * static_cast<double>(entries[j]);",
+        "tests/rows/test_grid.py",
+    ),
+    Mutant(
+        "threads: an error in one of them",
+        "rows/threads.py",
+        "        helper.result()\n",
+        "        helper.exception()\n",
+        "tests/rows/test_threads.py",
+    ),
+    Mutant(
         "grid: sums in the precision of the kernel",
         "rows/grid.py",
         "single = self.dtype == np.float32",

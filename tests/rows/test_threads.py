@@ -143,6 +143,20 @@ def test_an_error_ends_the_work_and_comes_out(count):
     assert taken[-3:] == ["after"] * 3
 
 
+def test_an_error_of_another_thread_comes_out():
+    caller, taken = threading.current_thread(), threading.Event()
+
+    def fails_elsewhere(_):
+        if threading.current_thread() is caller:
+            assert taken.wait(60.0)
+        else:
+            taken.set()
+            raise ValueError("elsewhere")
+
+    with threadpool_limits(2), team(), pytest.raises(ValueError, match="elsewhere"):
+        every(fails_elsewhere, range(1000))
+
+
 def test_items_may_be_divided_again():
     sums = np.zeros((8, 9))
 

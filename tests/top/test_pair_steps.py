@@ -151,6 +151,20 @@ def test_one_step(seed, form, bounded, shared, dtype):
                 assert dual.value(a, b) <= after + 1e-7 * (1 + abs(after))
 
 
+def test_a_step_goes_as_far_as_it_pays():
+    """Also where the coefficient that falls has a curvature of its own."""
+    falling = 0
+    for seed in range(80):
+        dual = Dual(seed, "open", False, False, np.float64)
+        taken, alpha, beta, *_ = dual.step()
+        moved = alpha - dual.alpha, beta - dual.beta
+        if taken and alpha.min() > 0.0 and beta[moved[1] != 0.0].min(initial=1.0) > 0.0:
+            falling += bool((moved[0] < 0.0).any())
+            values = [dual.value(alpha + t * moved[0], beta + t * moved[1]) for t in (-0.1, 0, 0.1)]
+            assert values[1] == max(values)
+    assert falling > 3
+
+
 @draws(150)
 @given(**{**dual_problems, "dtype": st.just(np.float64)})
 def test_where_it_stops_no_move_improves(seed, form, bounded, shared, dtype):

@@ -166,14 +166,15 @@ struct GridCodes {
 struct GridPanel {
   explicit GridPanel(std::size_t stride) : bytes(stride * kGridColumns) {}
 
+  // Places beyond the last column get a row of zeros: their entries are computed, too.
   void fill(const GridCodes& codes, const std::int64_t* columns, std::size_t count) {
     size = count;
-    for (std::size_t j = 0; j < count; ++j) {
-      const std::uint8_t* row = codes.row(columns[j]);
-      squares[j] = codes.squares[columns[j]];
+    for (std::size_t j = 0; j < kGridColumns; ++j) {
+      const std::uint8_t* row = j < count ? codes.row(columns[j]) : nullptr;
+      squares[j] = row ? codes.squares[columns[j]] : 0;
       for (std::size_t f = 0; f < codes.stride / 4; ++f) {
-        std::uint32_t four;
-        std::memcpy(&four, row + 4 * f, sizeof four);
+        std::uint32_t four = 0;
+        if (row) std::memcpy(&four, row + 4 * f, sizeof four);
         four ^= 0x80808080u;  // less 128
         std::memcpy(bytes.data() + 4 * (f * kGridColumns + j), &four, sizeof four);
       }

@@ -300,6 +300,23 @@ def add_grid(
 ) -> None:
     """Add the same entries, in float32 or float64, times each row of coefficients, to `out`."""
 
+def makes_products() -> bool:
+    """Whether this processor has the wide registers that make `gaussian_block` fast."""
+
+def gaussian_block(
+    rows: np.ndarray,
+    row_squares: np.ndarray,
+    columns: np.ndarray,
+    column_squares: np.ndarray,
+    out: np.ndarray,
+    slots: np.ndarray,
+    start: int,
+) -> None:
+    """Write Gaussian entries of rows, times twice gamma, and columns; squares times gamma.
+
+    To the rows `slots` of `out`, from column `start` on.
+    """
+
 def add_gaussian(
     rows: np.ndarray,
     row_squares: np.ndarray,

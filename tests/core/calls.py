@@ -145,6 +145,21 @@ def calls():
             ("out",),
             ("slots",),
         ),
+        Call("makes_products", {}),
+        Call(
+            "gaussian_block",
+            {
+                "rows": x[:3].astype(np.float32),
+                "row_squares": np.zeros(3, np.float32),
+                "columns": x.astype(np.float32),
+                "column_squares": np.zeros(N, np.float32),
+                "out": np.zeros((5, N + 3), np.float32),
+                "slots": i64[:3],
+                "start": 2,
+            },
+            ("out",),
+            ("slots",),
+        ),
         Call("pair_steps", pairs, ("alpha", "beta", "f", "f_beta", "state")),
         Call(
             "add_gaussian",

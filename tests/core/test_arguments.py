@@ -101,6 +101,8 @@ SMALLER = {
     ("gather", "out", 1),
     ("centred_rows", "X", 0),
     ("gaussian_entries", "out", 0),
+    ("gaussian_block", "out", 0),
+    ("gaussian_block", "out", 1),
     ("grid_entries", "out", 0),
     ("grid_entries", "out", 1),
     ("gaussian_entries", "out", 1),

@@ -12,6 +12,7 @@ from sklearn.metrics import pairwise
 from drawing import draws
 from shortlist import _core
 from shortlist._losses import LOSSES
+from shortlist.rows import gaussian
 from shortlist.rows.cache import RowCache
 from shortlist.rows.formulas import rbf_kernel
 from shortlist.rows.gaussian import GaussianEntries, longest_sum
@@ -44,16 +45,20 @@ def test_far_rows_and_rounding_above_zero():
     assert out[0, 3] == 1.0
 
 
+@pytest.mark.parametrize("own", [True, False])
 @draws(60)
 @given(
     seed=st.integers(0, 999),
     n=st.integers(1, 40),
-    d=st.integers(1, 20),
+    d=st.one_of(st.integers(1, 20), st.sampled_from([255, 256, 257, 600])),
     scale=st.sampled_from([1e-6, 1.0, 1e4]),
     offset=st.sampled_from([0.0, 10.0]),
 )
-def test_blocks(seed, n, d, scale, offset):
-    """Any rows, repeated or not, written anywhere, against scikit-learn in float64."""
+def test_blocks(own, seed, n, d, scale, offset):
+    """Any rows, repeated or not, written anywhere, against scikit-learn in float64.
+
+    With products of BLAS and with those of the core.
+    """
     rng = np.random.default_rng(seed)
     X = (scale * (offset + rng.standard_normal((n, d)))).astype(np.float32)
     gamma = 1.0 / (d * scale**2)
@@ -61,10 +66,36 @@ def test_blocks(seed, n, d, scale, offset):
     out = np.full((9, 8), -1.0, dtype=np.float32)
     slots = rng.permutation(9)[:7]
     wide = X.astype(np.float64)
-    GaussianEntries(X, X, gamma, wide.mean(axis=0)).fill(rows, columns, out, slots, 2)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gaussian, "OWN_PRODUCTS", own)
+        GaussianEntries(X, X, gamma, wide.mean(axis=0)).fill(rows, columns, out, slots, 2)
     expected = np.full((9, 8), -1.0)
     expected[slots, 2:7] = pairwise.rbf_kernel(wide[rows], wide[columns], gamma=gamma)
     np.testing.assert_allclose(out, expected, atol=2e-5)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@draws(60)
+@given(
+    seed=st.integers(0, 999),
+    n=st.sampled_from([1, 11, 12, 13, 25]),
+    m=st.sampled_from([1, 15, 16, 17, 32, 33, 70]),
+    d=st.sampled_from([0, 1, 3, 300]),
+)
+def test_products_of_the_core(dtype, seed, n, m, d):
+    """Tiles of every size, against sums in float64; nothing is written beside them."""
+    rng = np.random.default_rng(seed)
+    x, y = rng.standard_normal((n, d)), rng.standard_normal((m, d))
+    x, y = (a.astype(dtype) / np.sqrt(max(d, 1)).astype(dtype) for a in (x, y))
+    of_x, of_y = (np.square(a).sum(axis=1).astype(dtype) for a in (x, y))
+    out = np.full((n + 2, m + 3), -1.0, dtype=dtype)
+    slots = rng.permutation(n + 2)[:n]
+    _core.gaussian_block(2 * x, of_x, y, of_y, out, slots, 2)
+    expected = np.full(out.shape, -1.0)
+    differences = x[:, None].astype(float) - y[None]
+    expected[slots, 2 : m + 2] = np.exp(-np.square(differences).sum(axis=2))
+    np.testing.assert_allclose(out, expected, rtol=100 * np.finfo(dtype).eps)
+    assert out.max() <= 1.0
 
 
 def test_several_tiles():

@@ -11,6 +11,7 @@ from scipy import sparse
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from shortlist import PatMat, TopPush
+from shortlist.rows import threads
 from shortlist.rows.kernels import kernel_function
 from shortlist.rows.threads import each, every, team
 
@@ -143,7 +144,10 @@ def test_an_error_ends_the_work_and_comes_out(count):
     assert taken[-3:] == ["after"] * 3
 
 
-def test_an_error_of_another_thread_comes_out():
+def test_an_error_of_another_thread_comes_out(monkeypatch):
+    """Also where BLAS itself was given one thread only."""
+    monkeypatch.setattr(threads._LIMIT, "enter", lambda: 2)
+    monkeypatch.setattr(threads._LIMIT, "leave", lambda: None)
     caller, taken = threading.current_thread(), threading.Event()
 
     def fails_elsewhere(_):
@@ -153,7 +157,7 @@ def test_an_error_of_another_thread_comes_out():
             taken.set()
             raise ValueError("elsewhere")
 
-    with threadpool_limits(2), team(), pytest.raises(ValueError, match="elsewhere"):
+    with team(), pytest.raises(ValueError, match="elsewhere"):
         every(fails_elsewhere, range(1000))
 
 

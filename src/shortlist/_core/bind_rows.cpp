@@ -10,6 +10,7 @@
 #include "grid.hpp"
 #include "interrupt.hpp"
 #include "kernel_rows.hpp"
+#include "products.hpp"
 #include "rows.hpp"
 
 namespace shortlist {
@@ -239,6 +240,31 @@ void bind_gaussian(nb::module_& m) {
       },
       "inner"_in, "row_squares"_in, "column_squares"_in, "out"_out, "slots"_in, "start"_a);
   m.def(
+      "gaussian_block",
+      [](InMatrix<T> rows, In<T> row_squares, InMatrix<T> columns, In<T> column_squares,
+         OutMatrix<T> out, Index slots, std::size_t start) {
+        const std::size_t n_rows = rows.shape(0), n = columns.shape(0), d = rows.shape(1);
+        check_shape("columns", columns, n, d);
+        check_size("row_squares", row_squares, n_rows);
+        check_size("column_squares", column_squares, n);
+        check_size("slots", slots, n_rows);
+        check_index("slots", slots, out.shape(0));
+        if (start > out.shape(1) || n > out.shape(1) - start)
+          refuse("start must leave room in out for the columns");
+        nb::gil_scoped_release release;
+        gaussian_tiles<T>({rows.data(), row_squares.data(), n_rows},
+                          {columns.data(), column_squares.data(), n}, d,
+                          [&](std::size_t i, std::size_t j, std::size_t count, std::size_t width,
+                              const T* entries) {
+          for (std::size_t r = 0; r < count; ++r, entries += kProductColumns<T>) {
+            const auto slot = static_cast<std::size_t>(slots.data()[i + r]);
+            std::copy_n(entries, width, out.data() + slot * out.shape(1) + start + j);
+          }
+        });
+      },
+      "rows"_in, "row_squares"_in, "columns"_in, "column_squares"_in, "out"_out, "slots"_in,
+      "start"_a);
+  m.def(
       "add_gaussian",
       [](InMatrix<T> rows, In<T> row_squares, InMatrix<T> columns, In<T> column_squares,
          InMatrix<double> coefficients, OutMatrix<double> out) {
@@ -389,6 +415,7 @@ void bind_rows(nb::module_& m) {
   bind_grid_square<double>(m);
   bind_add_grid(m);
   m.def("multiplies_bytes", &multiplies_bytes);
+  m.def("makes_products", &makes_products);
 }
 
 }  // namespace shortlist

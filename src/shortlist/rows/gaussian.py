@@ -22,6 +22,8 @@ from .threads import every
 _ROWS, _COLUMNS = 1024, 1024
 # Terms of a float32 product that are summed together: short sums round less.
 _TERMS = 256
+# Whether products are made beside their exponentials, and not by BLAS.
+OWN_PRODUCTS = _core.makes_products()
 # Columns up to which sparse rows are made dense, some at a time: products of sparse rows
 # take longer than those of so many columns.
 FEW_COLUMNS = 300
@@ -132,15 +134,17 @@ class GaussianEntries:
 
         def tile(corner: tuple[np.ndarray, np.ndarray, int, int]) -> None:
             A, chosen, i, j = corner
-            part = columns[j : j + _COLUMNS]
+            part, to = columns[j : j + _COLUMNS], slots[i : i + _ROWS]
             B = self._take(self._Y, part)
+            if OWN_PRODUCTS:
+                _core.gaussian_block(A, self._x[chosen], B, self._y[part], out, to, start + j)
+                return
             inner, more = self._scratch.matrices(len(A), len(B), self.dtype)
             step = _TERMS if self.dtype == np.float32 else max(1, A.shape[1])
             np.matmul(A[:, :step], B[:, :step].T, out=inner)
             for first in range(step, A.shape[1], step):
                 terms = slice(first, first + step)
                 inner += np.matmul(A[:, terms], B[:, terms].T, out=more)
-            to = slots[i : i + _ROWS]
             _core.gaussian_entries(inner, self._x[chosen], self._y[part], out, to, start + j)
 
         every(tile, self._corners(rows, columns))

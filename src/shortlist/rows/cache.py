@@ -25,9 +25,9 @@ _FEW_COLUMNS = 512
 _COPIED = 128
 # Columns that one thread adds up at a time.
 _STRIP = 2048
-# Of a quick kernel rows are kept where this share of them fits. Where less does, there are so many
-# that new memory for some costs as much as computing all.
-_ENOUGH = 0.25
+# Of a quick kernel rows are kept where all of them together take so many times the memory, and so
+# many bytes, at most: beyond, new memory for some costs more than computing all.
+_TIMES, _MOST = 4, 1 << 31
 # Share of the memory that a copy of the training rows may take: blocks gain much by it.
 _COPY = 0.25
 
@@ -78,8 +78,9 @@ class RowCache:
         n = len(order)
         self._copied = kernel.keep(order, int(_COPY * budget))
         budget -= self._copied
-        count = int(min(n, budget // (n * kernel.dtype.itemsize)))
-        if kernel.cheap or (kernel.quick and count < _ENOUGH * n):
+        size = n * kernel.dtype.itemsize
+        count = int(min(n, budget // size))
+        if kernel.cheap or (kernel.quick and n * size > min(_TIMES * budget, _MOST)):
             count = 0
         # Memory is touched, and so taken, only as rows arrive.
         self._rows = _core.room(count, n, kernel.dtype == np.float32)

@@ -30,7 +30,7 @@ RATES = np.array([0.01, 0.05])
 # Budgets of the forecast, and candidates of a list.
 FORECAST_RATES = (0.01, 0.02, 0.05, 0.1, 0.2)
 LISTED = 2_000
-# Splits of a set on which contestants are left out or added.
+# First stored splits of a set, on which contestants are left out or added.
 ABLATED = 5
 FOREST, PICK = "random forest, 500 trees", "pick, normal"
 RIVALS = ("LightGBM", "logistic regression")
@@ -42,8 +42,10 @@ class Split:
 
     Attributes
     ----------
-    name, seed : str, int
-        The set and the split.
+    name : str
+        The set.
+    ablated : bool
+        Whether contestants are left out and added on this split.
     y, fold, truth : ndarray
         Labels and folds of the history, labels of the list.
     names, families : list of str, ndarray of str
@@ -55,7 +57,7 @@ class Split:
     """
 
     name: str
-    seed: int
+    ablated: bool
     y: np.ndarray
     fold: np.ndarray
     truth: np.ndarray
@@ -124,9 +126,10 @@ def read(folder: Path) -> Split:
     order = {name: i for i, name in enumerate(FAMILIES)}
     kept.sort(key=lambda one: (order.get(one[1], len(order)), one[0]))
     names, families, held_out, listed, bagged = zip(*kept, strict=True)
+    stored = sorted(int(path.name) for path in folder.parent.iterdir())
     return Split(
         folder.parent.name,
-        int(folder.name),
+        int(folder.name) in stored[:ABLATED],
         y,
         fold,
         truth,
@@ -171,12 +174,12 @@ def methods(split: Split) -> dict[str, np.ndarray]:
             found[f"head {head}"] = combined(split, pool, head)
     for name in dict.fromkeys(split.families[pool]):
         found[f"{name} alone"] = split.best(name)
-        if split.seed < ABLATED:
+        if split.ablated:
             left = pool[split.families[pool] != name]
             found[f"without {name}"] = combined(split, left, HEAD)
     if split.bagged[:, pool].any(axis=0).all():
         found["the models of the folds, averaged"] = fitted.log_odds(split.bagged[:, pool])
-    for i in np.setdiff1d(np.arange(len(split.names)), pool) if split.seed < ABLATED else ():
+    for i in np.setdiff1d(np.arange(len(split.names)), pool) if split.ablated else ():
         name = split.names[i].removeprefix("tried ")
         found[f"with {name}"] = combined(split, np.append(pool, i), HEAD)
     return {name: scores for name, scores in found.items() if scores is not None}

@@ -13,6 +13,7 @@ from certificate.nasty import Nasty
 from certificate.top_kernel_problems import check_kernel
 from drawing import draws
 from shortlist import PatMat, TopPush, _core
+from shortlist.rows import cache
 from shortlist.rows.grid import Grid, GridEntries
 from shortlist.rows.kernels import KernelMatrix, kernel_function
 
@@ -209,6 +210,33 @@ def test_certificates_on_grids(seed, d, dtype, levels, number):
         weight = None
     model.fit(X, y, weight)
     check_kernel(model, Nasty("grid", X, y.astype(int), weight))
+
+
+@pytest.mark.usefixtures("bytewise")
+def test_rows_are_kept_where_enough_of_them_fit(monkeypatch):
+    """And where all together are no huge matrix; the sums are the same."""
+    rng = np.random.default_rng(2)
+    X = pixels(rng, 60, WIDE)
+    kernel = KernelMatrix(X, kernel_function("rbf", X, gamma=0.01))
+    order, some, c = rng.permutation(60), np.array([3, 50, 7]), rng.standard_normal(3)
+    codes = kernel.keep(order, 10**9)
+    matrix = 4 * 60 * 60
+    sums = []
+    for budget, most, keeps in (
+        (codes + matrix // 3, 10**9, True),
+        (codes + matrix // 5, 10**9, False),
+        (10**9, matrix - 1, False),
+    ):
+        monkeypatch.setattr(cache, "_COPY", 1.0)
+        monkeypatch.setattr(cache, "_MOST", most)
+        rows = cache.RowCache(kernel, order, budget)
+        assert rows.keeps == keeps
+        out = np.zeros(60)
+        rows.add_to([out], some, [c])
+        assert rows.most_rows == (3 if keeps else 0)
+        sums.append(out)
+    for other in sums:
+        np.testing.assert_allclose(other, exact(X, 0.01)[order][:, order[some]] @ c, atol=1e-6)
 
 
 @pytest.mark.usefixtures("bytewise")

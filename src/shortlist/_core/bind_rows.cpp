@@ -216,6 +216,19 @@ void bind_centred_rows(nb::module_& m) {
       "X"_in, "rows"_in, "centre"_a, "out"_out);
 }
 
+// A block of entries fits where it is to be written.
+template <typename T>
+void check_block(const In<T>& row_squares, std::size_t n_rows, const In<T>& column_squares,
+                 std::size_t n_columns, const OutMatrix<T>& out, const Index& slots,
+                 std::size_t start) {
+  check_size("row_squares", row_squares, n_rows);
+  check_size("column_squares", column_squares, n_columns);
+  check_size("slots", slots, n_rows);
+  check_index("slots", slots, out.shape(0));
+  if (start > out.shape(1) || n_columns > out.shape(1) - start)
+    refuse("start must leave room in out for the columns");
+}
+
 template <typename T>
 void bind_gaussian(nb::module_& m) {
   m.def(
@@ -223,12 +236,7 @@ void bind_gaussian(nb::module_& m) {
       [](InMatrix<T> inner, In<T> row_squares, In<T> column_squares, OutMatrix<T> out,
          Index slots, std::size_t start) {
         const std::size_t n_rows = inner.shape(0), n = inner.shape(1);
-        check_size("row_squares", row_squares, n_rows);
-        check_size("column_squares", column_squares, n);
-        check_size("slots", slots, n_rows);
-        check_index("slots", slots, out.shape(0));
-        if (start > out.shape(1) || n > out.shape(1) - start)
-          refuse("start must leave room in out for the columns of inner");
+        check_block(row_squares, n_rows, column_squares, n, out, slots, start);
         nb::gil_scoped_release release;
         Watch watch;
         for (std::size_t i = 0; i < n_rows; ++i) {
@@ -245,12 +253,7 @@ void bind_gaussian(nb::module_& m) {
          OutMatrix<T> out, Index slots, std::size_t start) {
         const std::size_t n_rows = rows.shape(0), n = columns.shape(0), d = rows.shape(1);
         check_shape("columns", columns, n, d);
-        check_size("row_squares", row_squares, n_rows);
-        check_size("column_squares", column_squares, n);
-        check_size("slots", slots, n_rows);
-        check_index("slots", slots, out.shape(0));
-        if (start > out.shape(1) || n > out.shape(1) - start)
-          refuse("start must leave room in out for the columns");
+        check_block(row_squares, n_rows, column_squares, n, out, slots, start);
         nb::gil_scoped_release release;
         gaussian_tiles<T>({rows.data(), row_squares.data(), n_rows},
                           {columns.data(), column_squares.data(), n}, d,

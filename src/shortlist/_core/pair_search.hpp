@@ -27,6 +27,36 @@ T way_of(bool rises, bool falls) {
   return static_cast<T>(rises - falls);
 }
 
+// Those of n variables between zero and scale * limit, of which the coefficient of the row rises
+// (sign 1) or falls with them.
+template <typename T>
+SHORTLIST_INLINE void ways_loop(const double* x, const double* limit, double scale, T sign,
+                                std::size_t n, T* way) {
+  for (std::size_t r = 0; r < n; ++r) {
+    const bool more = x[r] < scale * limit[r], less = x[r] > 0.0;
+    const T found = more ? (less ? T{0} : sign) : -sign;
+    way[r] = more || less ? found : std::numeric_limits<T>::quiet_NaN();
+  }
+}
+SHORTLIST_CLONES inline void ways_of(const double* x, const double* limit, double scale,
+                                     float sign, std::size_t n, float* way) {
+  ways_loop(x, limit, scale, sign, n, way);
+}
+SHORTLIST_CLONES inline void ways_of(const double* x, const double* limit, double scale,
+                                     double sign, std::size_t n, double* way) {
+  ways_loop(x, limit, scale, sign, n, way);
+}
+
+// Slopes of n alpha and of n beta from their scores.
+SHORTLIST_CLONES inline void slopes_of_alpha(const double* alpha, const double* ridge,
+                                             const double* f, double lin, std::size_t n,
+                                             double* slope) {
+  for (std::size_t r = 0; r < n; ++r) slope[r] = lin - ridge[r] * alpha[r] - f[r];
+}
+SHORTLIST_CLONES inline void slopes_of_beta(const double* f, std::size_t n, double* slope) {
+  for (std::size_t j = 0; j < n; ++j) slope[j] = -f[j];
+}
+
 // Variables of one kind. What a row's coefficient gains per unit is the slope, and, where the
 // kind is bent, bend * own * x on top of it; what it adds to the curvature of a move is its size,
 // and bend * own. Searches are in the precision of the kernel, slopes in double.

@@ -197,7 +197,9 @@ class PairSolver {
   std::size_t n_beta;
   std::vector<double> diagonal;
   Kind<T> alphas, betas;  // beta, in the norm mode, with the curvature of psi times omega_j
-  bool away = true;       // whether the scores are in q.f, and not in the slopes
+  // Whether the scores are in q.f, and not in the slopes: always in the capped modes, which move
+  // them in other ways as well. Whether it is known which variables can move.
+  bool away = true, ways = false;
   Extreme up_alpha{}, up_beta{}, low_alpha{}, low_beta{};
 
   static std::vector<double> diagonal_of(const PairProblem<T>& q) {
@@ -234,17 +236,14 @@ class PairSolver {
   // Whether the coefficient of a row can rise and fall by this variable.
   T way(Variable v) const { return way_of<T>(room_up(v) > 0.0, room_down(v) > 0.0); }
 
-  // Slopes from the scores.
-  void load() {
-    for (std::size_t r = 0; r < q.n_alpha; ++r) {
-      alphas.slope[r] = q.lin - q.ridge[r] * q.alpha[r] - q.f[r];
-      alphas.way[r] = way({r, false});
-    }
-    for (std::size_t j = 0; j < n_beta; ++j) {
-      betas.slope[j] = -q.f[q.first_beta + j];
-      betas.way[j] = way({q.first_beta + j, true});
-    }
-    away = false;
+  void load_slopes() {
+    slopes_of_alpha(q.alpha, q.ridge, q.f, q.lin, q.n_alpha, alphas.slope.data());
+    slopes_of_beta(q.f + q.first_beta, n_beta, betas.slope.data());
+  }
+  void load_ways() {
+    ways_of(q.alpha, q.upper, 1.0, T{1}, q.n_alpha, alphas.way.data());
+    ways_of(q.beta, q.omega, brim(), T{-1}, n_beta, betas.way.data());
+    ways = true;
   }
 
   // Scores from the slopes.
@@ -269,9 +268,9 @@ class PairSolver {
 
   // The steepest variables of either kind, after the scores have moved.
   void look(const Shift<T>& by = {nullptr, nullptr, 0.0}) {
-    if (capped() || away) load();
-    // The capped modes move the scores themselves.
-    if (capped()) away = true;
+    if (!ways) load_ways();
+    if (away) load_slopes();
+    away = capped();
     if (betas.bent) betas.bend = q.price / std::sqrt(std::max(q.norm2, 1e-300));
     Shift<T> rest = by;
     if (by.up) {
@@ -387,6 +386,7 @@ class PairSolver {
     const Behind behind(q, n_beta);
     PairSolver<T> solver(alone);
     solver.run(eps, eps, goal, most, work, patience);
+    ways = false;
     steps += solver.steps;
     if (solver.steps == patience) unsettled = solver.violation;
     return solver.steps;
@@ -428,11 +428,9 @@ class PairSolver {
     double* b = beta_of(v.row);
     const double old = *b;
     *b = snap(old, -d, cap(v.row));
+    betas.way[v.row - q.first_beta] = way(v);
     if (q.mode == Cap::norm) q.norm2 += (*b - old) * (*b + old) / omega_of(v.row);
-    if (!capped()) {
-      betas.way[v.row - q.first_beta] = way(v);
-      return;
-    }
+    if (!capped()) return;
     const T* row = q.gram.row(v.row);
     q.total -= d;
     bf -= d * q.f[v.row];
@@ -480,6 +478,7 @@ class PairSolver {
     q.scaled *= factor;
     for (std::size_t r = 0; r < q.n; ++r) q.f_beta[r] *= factor;
     for (std::size_t j = 0; j < n_beta; ++j) q.beta[j] *= factor;
+    ways = false;  // rounding may have put some beside their caps
     shift(v, d);
     look();
     return true;

@@ -255,10 +255,10 @@ void bind_gaussian(nb::module_& m) {
         check_shape("columns", columns, n, d);
         check_block(row_squares, n_rows, column_squares, n, out, slots, start);
         nb::gil_scoped_release release;
-        gaussian_tiles<T>({rows.data(), row_squares.data(), n_rows},
-                          {columns.data(), column_squares.data(), n}, d,
-                          [&](std::size_t i, std::size_t j, std::size_t count, std::size_t width,
-                              const T* entries) {
+        each_gaussian_tile<T>({rows.data(), row_squares.data(), n_rows},
+                              {columns.data(), column_squares.data(), n}, d,
+                              [&](std::size_t i, std::size_t j, std::size_t count,
+                                  std::size_t width, const T* entries) {
           for (std::size_t r = 0; r < count; ++r, entries += kProductColumns<T>) {
             const auto slot = static_cast<std::size_t>(slots.data()[i + r]);
             std::copy_n(entries, width, out.data() + slot * out.shape(1) + start + j);

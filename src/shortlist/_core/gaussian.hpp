@@ -86,6 +86,14 @@ SHORTLIST_CLONES inline void gaussian_row(const double* inner, double square,
   gaussian_loop(inner, square, squares, n, out);
 }
 
+// Some rows, and gamma times their squares.
+template <typename T>
+struct GaussianSide {
+  const T* rows;
+  const T* squares;
+  std::size_t n;
+};
+
 // out_i = x of the i-th chosen row, minus the centre, rounded once
 template <typename V, typename T>
 void centred_rows(const V* x, std::size_t n_columns, const std::int64_t* rows, std::size_t n_rows,

@@ -121,14 +121,6 @@ SHORTLIST_CLONES inline void gaussian_sums(const double* x, const double* square
   gaussian_sums_loop(x, squares, n_rows, tile, n_features, tile_squares, c, n_sums, sums);
 }
 
-// Some rows of the same kernel, and gamma times their squares.
-template <typename T>
-struct GaussianSide {
-  const T* rows;
-  const T* squares;
-  std::size_t n;
-};
-
 // out[s][j] += sum_i c[s][i] k(x_i, y_j), the x times 2 gamma; no entry is stored.
 template <typename T>
 void add_gaussian(const GaussianSide<T>& x, const GaussianSide<T>& y, std::size_t n_features,

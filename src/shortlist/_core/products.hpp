@@ -22,7 +22,8 @@ namespace shortlist {
 constexpr std::size_t kProductRows = 12;
 template <typename T>
 constexpr std::size_t kProductColumns = 128 / sizeof(T);
-// Terms of a float32 product that are summed together: short sums round less.
+// Terms of a float32 product that are summed together: short sums round less. Bounds of the
+// entries count on it: `longest_sum` of rows/gaussian.py.
 constexpr std::size_t kTerms = 256;
 
 // Whether products are fast here; elsewhere they are as right.
@@ -104,19 +105,11 @@ SHORTLIST_CLONES inline void entry_tile(const double* squares, const double* col
   entry_tile_loop(squares, column_squares, products);
 }
 
-// Some rows, and gamma times their squares.
-template <typename T>
-struct SquaredRows {
-  const T* rows;
-  const T* squares;
-  std::size_t n;
-};
-
 // take(i, j, n_rows, n_columns, entries) for tile after tile of k(x_i, y_j), the x times 2 gamma.
 // Places of a tile beyond its rows and columns hold other entries.
 template <typename T, typename Take>
-void gaussian_tiles(const SquaredRows<T>& x, const SquaredRows<T>& y, std::size_t n_features,
-                    Take take) {
+void each_gaussian_tile(const GaussianSide<T>& x, const GaussianSide<T>& y,
+                        std::size_t n_features, Take take) {
   constexpr std::size_t kRows = kProductRows, kColumns = kProductColumns<T>;
   std::vector<T> panel(n_features * kColumns);
   T squares[kRows], column_squares[kColumns];

@@ -20,7 +20,7 @@ from .threads import every
 
 # Rows and columns of a product: large enough for BLAS, small enough to stay in the cache.
 _ROWS, _COLUMNS = 1024, 1024
-# Terms of a float32 product that are summed together: short sums round less.
+# Terms of a float32 product that are summed together, as in the core: short sums round less.
 _TERMS = 256
 # Whether products are made beside their exponentials, and not by BLAS.
 OWN_PRODUCTS = _core.makes_products()

@@ -10,18 +10,65 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
+#include <type_traits>
 
 #include "clones.hpp"
 #include "interrupt.hpp"
 
 namespace shortlist {
 
-// exp(x) for x <= 0 to two units in the last place, without branches so that loops
-// vectorise: x = k ln 2 + r, a polynomial in r, k added to the exponent. Below -87 the
+// Numbers are cut by their bits: among negative ones these, as whole numbers, rise with the size.
+// Of a comparison of floats compilers make two branches here and compute both.
+SHORTLIST_INLINE std::int32_t bits_of(float x) {
+  std::int32_t bits;
+  std::memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
+SHORTLIST_INLINE std::int64_t bits_of(double x) {
+  std::int64_t bits;
+  std::memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
+template <typename T, typename Bits>
+SHORTLIST_INLINE T number_of(Bits bits) {
+  static_assert(sizeof(T) == sizeof(Bits));
+  T x;
+  std::memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+// x where it is negative, elsewhere -0
+template <typename T>
+SHORTLIST_INLINE T at_most_zero(T x) {
+  const auto bits = bits_of(x);
+  using Bits = std::remove_const_t<decltype(bits)>;
+  return number_of<T>(bits < 0 ? bits : std::numeric_limits<Bits>::min());
+}
+
+// The larger of two negative numbers.
+template <typename T>
+SHORTLIST_INLINE T at_least(T x, T least) {
+  const auto bits = bits_of(x), limit = bits_of(least);
+  return number_of<T>(bits < limit ? bits : limit);
+}
+
+// 2^k times a number, k whole, its bits at the lower end of `power`
+template <typename T>
+SHORTLIST_INLINE T times_power_of_two(T x, T power) {
+  constexpr int kMantissa = std::numeric_limits<T>::digits - 1;
+  using Bits = decltype(bits_of(x));
+  using Whole = std::make_unsigned_t<Bits>;
+  const Whole added = static_cast<Whole>(bits_of(power)) << kMantissa;
+  return number_of<T>(static_cast<Bits>(static_cast<Whole>(bits_of(x)) + added));
+}
+
+// exp(x) for x <= 0 (a zero must be -0) to two units in the last place, without branches so that
+// loops vectorise: x = k ln 2 + r, a polynomial in r, k added to the exponent. Below -87 the
 // smallest normal number.
 SHORTLIST_INLINE float exp_negative(float x) {
   constexpr float kShift = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
-  x = x > -87.0f ? x : -87.0f;
+  x = at_least(x, -87.0f);
   const float shifted = x * 1.44269504f + kShift;
   const float k = shifted - kShift;
   const float r = (x - k * 0.693359375f) + k * 2.12194440e-4f;
@@ -32,18 +79,13 @@ SHORTLIST_INLINE float exp_negative(float x) {
   p = p * r + 1.6666665459e-1f;
   p = p * r + 5.0000001201e-1f;
   p = p * r * r + r + 1.0f;
-  std::int32_t power, bits;
-  std::memcpy(&power, &shifted, sizeof power);
-  std::memcpy(&bits, &p, sizeof bits);
-  bits += static_cast<std::int32_t>(static_cast<std::uint32_t>(power) << 23);
-  std::memcpy(&p, &bits, sizeof p);
-  return p;
+  return times_power_of_two(p, shifted);
 }
 
 // The same in double. Its Taylor polynomial of degree 13 is off by 4e-18 for |r| <= ln(2)/2.
 SHORTLIST_INLINE double exp_negative(double x) {
   constexpr double kShift = 6755399441055744.0;  // 1.5 * 2^52
-  x = x > -708.0 ? x : -708.0;
+  x = at_least(x, -708.0);
   const double shifted = x * 1.4426950408889634 + kShift;
   const double k = shifted - kShift;
   const double r = (x - k * 6.93145751953125e-1) - k * 1.42860682030941723212e-6;
@@ -60,12 +102,7 @@ SHORTLIST_INLINE double exp_negative(double x) {
   p = p * r + 1.6666666666666667e-1;
   p = p * r + 0.5;
   p = p * r * r + r + 1.0;
-  std::int64_t power, bits;
-  std::memcpy(&power, &shifted, sizeof power);
-  std::memcpy(&bits, &p, sizeof bits);
-  bits += static_cast<std::int64_t>(static_cast<std::uint64_t>(power) << 52);
-  std::memcpy(&p, &bits, sizeof p);
-  return p;
+  return times_power_of_two(p, shifted);
 }
 
 // out[j] = exp(inner[j] - square - squares[j]), never above 1
@@ -73,8 +110,7 @@ template <typename T>
 SHORTLIST_INLINE void gaussian_loop(const T* inner, T square, const T* squares, std::size_t n,
                                     T* out) {
   for (std::size_t j = 0; j < n; ++j) {
-    const T x = inner[j] - (square + squares[j]);
-    out[j] = exp_negative(x < T{0} ? x : T{0});
+    out[j] = exp_negative(at_most_zero(inner[j] - (square + squares[j])));
   }
 }
 SHORTLIST_CLONES inline void gaussian_row(const float* inner, float square, const float* squares,

@@ -100,6 +100,7 @@ struct Mover {
 };
 
 constexpr std::size_t kSearched = 256;  // rows of a part in which a peak is looked up
+constexpr std::size_t kAhead = 512;     // rows by which kernel rows are asked for ahead
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 constexpr double kFlat = 1e-12;
@@ -181,6 +182,17 @@ SHORTLIST_INLINE std::size_t place_of(const Kind<T>& v, bool rises, std::size_t 
   return first + largest_of(values, n);
 }
 
+// Asks for the part of a row that comes after the next one: a processor that reads ahead by itself
+// stops where a page of memory ends, and kernel rows are longer.
+template <typename T>
+SHORTLIST_INLINE void read_ahead(const T* row, std::size_t first, std::size_t n) {
+#if defined(__GNUC__)
+  constexpr std::size_t kLine = 64 / sizeof(T);
+  const std::size_t from = first ? first + kAhead : 0, to = std::min(first + kAhead + kSearched, n);
+  for (std::size_t r = from; r < to; r += kLine) __builtin_prefetch(row + r);
+#endif
+}
+
 // Steepest variables whose coefficient can rise (the largest slope) and fall (the smallest).
 template <typename T>
 struct Steepest {
@@ -195,6 +207,10 @@ SHORTLIST_INLINE Steepest<T> steepest_loop(Kind<T>& v, const Shift<T>& by) {
   std::size_t part_up = 0, part_low = 0;
   for (std::size_t first = 0, last = 0; first < v.n(); first = last) {
     last = std::min(first + kSearched, v.n());
+    if (by.up) {
+      read_ahead(by.up, first, v.n());
+      read_ahead(by.low, first, v.n());
+    }
     const Ends<T> ends = by.up ? slopes_of<T, true>(v, by, first, last)
                                : slopes_of<T, false>(v, by, first, last);
     if (ends.high > best.up.value) best.up.value = ends.high, part_up = first;
@@ -255,6 +271,7 @@ SHORTLIST_INLINE Peak<T> partner_loop(const Kind<T>& v, const Mover<T>& m) {
   std::size_t part = 0;
   for (std::size_t first = 0, last = 0; first < v.n(); first = last) {
     last = std::min(first + kSearched, v.n());
+    read_ahead(m.row, first, v.n());
     const T most = gains_in(v, m, first, last, gains);
     if (most > best.value) best.value = most, part = first;
   }

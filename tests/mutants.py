@@ -122,6 +122,13 @@ MUTANTS = [
         "tests/top/test_pair_steps.py",
     ),
     Mutant(
+        "pair steps: the first of equals in two halves",
+        "_core/pair_search.hpp",
+        "b.up.value > a.up.value ? b.up : a.up",
+        "b.up.value >= a.up.value ? b.up : a.up",
+        "tests/top/test_shared_steps.py",
+    ),
+    Mutant(
         "pair steps: the gap that ends them",
         "_core/pair_gap.hpp",
         "0.5 * v * v / ridge[r]",

@@ -23,6 +23,7 @@ TESTS = [
     "tests/top/test_pair_steps.py",
     "tests/top/test_projections.py",
     "tests/top/test_score_parts.py",
+    "tests/top/test_shared_steps.py",
     "tests/top/test_simplex.py",
     "tests/topk/test_topk_block.py",
     "tests/topk/test_topk_leap.py",

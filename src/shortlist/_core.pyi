@@ -199,12 +199,14 @@ def pair_steps(
     patience: int = ...,
     work: int = ...,
     goal: float = 0.0,
+    threads: int = 1,
 ) -> tuple[int, bool]:
     """Take pair steps in place until none violates by `eps`; a seed takes random pairs.
 
     In the open mode pairs with an alpha may violate by `loose`, where that is more; steps
     among beta end after `patience` of them at a stretch, and the state tells what they still
-    violate; a gap of at most `goal` ends them, too.
+    violate; a gap of at most `goal` ends them, too. Two `threads` share long steps, whose
+    results are the same.
 
     Returns their number, and whether `max_steps` or `work`, row by row, was used up.
     """

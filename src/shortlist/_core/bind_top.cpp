@@ -8,6 +8,7 @@
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "cells.hpp"
+#include "duo.hpp"
 #include "interrupt.hpp"
 #include "projections.hpp"
 #include "smo.hpp"
@@ -47,6 +48,19 @@ class PairState {
   PairSolver<T>& solver_;
 };
 
+// Rows that two threads share for as long as this lives.
+template <typename T>
+class Helped {
+ public:
+  Helped(RowSource<T>& rows, Duo& duo) : rows_(rows) { rows.duo = &duo; }
+  ~Helped() { rows_.duo = nullptr; }
+  Helped(const Helped&) = delete;
+  Helped& operator=(const Helped&) = delete;
+
+ private:
+  RowSource<T>& rows_;
+};
+
 // Rows of the matrix, in whichever form it is given.
 template <typename T>
 MatrixRows<T> rows_of(const InMatrix<T>& gram, std::size_t n) {
@@ -66,8 +80,8 @@ void bind_pair_steps(nb::module_& m) {
       [](Gram gram, Out<double> alpha, In<double> ridge, In<double> upper, Out<double> beta,
          In<double> omega, Out<double> f, Out<double> f_beta, Out<double> state, int mode,
          double lin, double price, double eps, std::int64_t max_steps, std::uint64_t seed,
-         double loose, std::int64_t patience, std::int64_t work,
-         double goal) -> std::pair<std::int64_t, bool> {
+         double loose, std::int64_t patience, std::int64_t work, double goal,
+         int threads) -> std::pair<std::int64_t, bool> {
         const std::size_t n = f.shape(0), n_alpha = alpha.shape(0), n_beta = beta.shape(0);
         auto&& rows = rows_of<T>(gram, n);
         if (n_alpha > n) check_size("alpha", alpha, n);
@@ -81,6 +95,8 @@ void bind_pair_steps(nb::module_& m) {
           refuse("mode must be 0, 1, 2 or 3, got " + std::to_string(mode));
         if (n_alpha + n_beta == 0) return {0, false};
         nb::gil_scoped_release release;
+        Duo duo(threads > 1);
+        const Helped<T> helped(rows, duo);
         PairProblem<T> problem{rows,          n,           n_alpha,      n - n_beta,
                                alpha.data(),  ridge.data(), upper.data(), beta.data(),
                                omega.data(),  f.data(),     f_beta.data(),
@@ -95,7 +111,7 @@ void bind_pair_steps(nb::module_& m) {
       "f_beta"_out, "state"_out, "mode"_a, "lin"_a, "price"_a, "eps"_a, "max_steps"_a,
       "seed"_a = 0, "loose"_a = 0.0,
       "patience"_a = std::numeric_limits<std::int64_t>::max(),
-      "work"_a = std::numeric_limits<std::int64_t>::max(), "goal"_a = 0.0);
+      "work"_a = std::numeric_limits<std::int64_t>::max(), "goal"_a = 0.0, "threads"_a = 1);
 }
 
 template <typename T>

@@ -84,6 +84,11 @@ struct Shift {
   double d;
 };
 
+// Variables of a kind that one thread looks at: whole parts, but for the last one.
+struct Span {
+  std::size_t first, last;
+};
+
 template <typename T>
 struct Peak {
   T value;
@@ -185,10 +190,11 @@ SHORTLIST_INLINE std::size_t place_of(const Kind<T>& v, bool rises, std::size_t 
 // Asks for the part of a row that comes after the next one: a processor that reads ahead by itself
 // stops where a page of memory ends, and kernel rows are longer.
 template <typename T>
-SHORTLIST_INLINE void read_ahead(const T* row, std::size_t first, std::size_t n) {
+SHORTLIST_INLINE void read_ahead(const T* row, std::size_t first, Span span) {
 #if defined(__GNUC__)
   constexpr std::size_t kLine = 64 / sizeof(T);
-  const std::size_t from = first ? first + kAhead : 0, to = std::min(first + kAhead + kSearched, n);
+  const std::size_t from = first > span.first ? first + kAhead : first;
+  const std::size_t to = std::min(first + kAhead + kSearched, span.last);
   for (std::size_t r = from; r < to; r += kLine) __builtin_prefetch(row + r);
 #endif
 }
@@ -201,31 +207,39 @@ struct Steepest {
 
 // Slopes moved, and the steepest of them.
 template <typename T>
-SHORTLIST_INLINE Steepest<T> steepest_loop(Kind<T>& v, const Shift<T>& by) {
+SHORTLIST_INLINE Steepest<T> steepest_loop(Kind<T>& v, const Shift<T>& by, Span span) {
   constexpr T kInf = std::numeric_limits<T>::infinity();
   Steepest<T> best{{-kInf, 0}, {kInf, 0}};
-  std::size_t part_up = 0, part_low = 0;
-  for (std::size_t first = 0, last = 0; first < v.n(); first = last) {
-    last = std::min(first + kSearched, v.n());
+  std::size_t part_up = span.first, part_low = span.first;
+  for (std::size_t first = span.first, last = 0; first < span.last; first = last) {
+    last = std::min(first + kSearched, span.last);
     if (by.up) {
-      read_ahead(by.up, first, v.n());
-      read_ahead(by.low, first, v.n());
+      read_ahead(by.up, first, span);
+      read_ahead(by.low, first, span);
     }
     const Ends<T> ends = by.up ? slopes_of<T, true>(v, by, first, last)
                                : slopes_of<T, false>(v, by, first, last);
     if (ends.high > best.up.value) best.up.value = ends.high, part_up = first;
     if (ends.low < best.low.value) best.low.value = ends.low, part_low = first;
   }
-  if (v.n() == 0) return best;
+  if (span.first == span.last) return best;
   best.up.at = place_of(v, true, part_up);
   best.low.at = place_of(v, false, part_low);
   return best;
 }
-SHORTLIST_CLONES inline Steepest<float> steepest(Kind<float>& v, const Shift<float>& by) {
-  return steepest_loop(v, by);
+SHORTLIST_CLONES inline Steepest<float> steepest(Kind<float>& v, const Shift<float>& by,
+                                                 Span span) {
+  return steepest_loop(v, by, span);
 }
-SHORTLIST_CLONES inline Steepest<double> steepest(Kind<double>& v, const Shift<double>& by) {
-  return steepest_loop(v, by);
+SHORTLIST_CLONES inline Steepest<double> steepest(Kind<double>& v, const Shift<double>& by,
+                                                  Span span) {
+  return steepest_loop(v, by, span);
+}
+
+// Of two spans, one after the other.
+template <typename T>
+Steepest<T> steepest_of(const Steepest<T>& a, const Steepest<T>& b) {
+  return {b.up.value > a.up.value ? b.up : a.up, b.low.value < a.low.value ? b.low : a.low};
 }
 
 template <typename T, bool Bent, bool Alike>
@@ -265,28 +279,30 @@ SHORTLIST_INLINE T gains_in(const Kind<T>& v, const Mover<T>& m, std::size_t fir
 
 // The partner with the largest gain; none where it is zero.
 template <typename T>
-SHORTLIST_INLINE Peak<T> partner_loop(const Kind<T>& v, const Mover<T>& m) {
+SHORTLIST_INLINE Peak<T> partner_loop(const Kind<T>& v, const Mover<T>& m, Span span) {
   Peak<T> best{T{0}, 0};
   T gains[kSearched];
   std::size_t part = 0;
-  for (std::size_t first = 0, last = 0; first < v.n(); first = last) {
-    last = std::min(first + kSearched, v.n());
-    read_ahead(m.row, first, v.n());
+  for (std::size_t first = span.first, last = 0; first < span.last; first = last) {
+    last = std::min(first + kSearched, span.last);
+    read_ahead(m.row, first, span);
     const T most = gains_in(v, m, first, last, gains);
     if (most > best.value) best.value = most, part = first;
   }
   if (best.value > T{0}) {
-    const std::size_t last = std::min(part + kSearched, v.n());
+    const std::size_t last = std::min(part + kSearched, span.last);
     gains_in(v, m, part, last, gains);
     best.at = part + largest_of(gains, last - part);
   }
   return best;
 }
-SHORTLIST_CLONES inline Peak<float> partner_of(const Kind<float>& v, const Mover<float>& m) {
-  return partner_loop(v, m);
+SHORTLIST_CLONES inline Peak<float> partner_of(const Kind<float>& v, const Mover<float>& m,
+                                               Span span) {
+  return partner_loop(v, m, span);
 }
-SHORTLIST_CLONES inline Peak<double> partner_of(const Kind<double>& v, const Mover<double>& m) {
-  return partner_loop(v, m);
+SHORTLIST_CLONES inline Peak<double> partner_of(const Kind<double>& v, const Mover<double>& m,
+                                                Span span) {
+  return partner_loop(v, m, span);
 }
 
 }  // namespace shortlist

@@ -11,6 +11,7 @@
 #include <memory>
 #include <vector>
 
+#include "duo.hpp"
 #include "gaussian_tiles.hpp"
 #include "kernel_rows.hpp"
 
@@ -28,6 +29,21 @@ class RowSource {
   // out[j] += sum of c[k] times row rows[k], for the first n columns.
   virtual void add(const std::size_t* rows, const double* c, std::size_t m, std::size_t n,
                    double* out) = 0;
+
+  // Who helps, if anybody does; worth it from so many rows on.
+  Duo* duo = nullptr;
+  bool shares(std::size_t n) const { return n >= kShared && duo && duo->shares(); }
+
+  // run(first, last) over 0..n in two halves, whole blocks both but for the last.
+  template <typename Run>
+  void halves(std::size_t n, std::size_t block, bool brief, Run run) {
+    if (!shares(n)) return run(std::size_t{0}, n);
+    const std::size_t cut = n / (2 * block) * block;
+    duo->both([&](int side) { side == 0 ? run(std::size_t{0}, cut) : run(cut, n); }, brief);
+  }
+
+ private:
+  static constexpr std::size_t kShared = 2048;
 };
 
 template <typename T>
@@ -38,14 +54,17 @@ class MatrixRows final : public RowSource<T> {
   double diagonal(std::size_t i) override { return row(i)[i]; }
   MatrixRows& from(std::size_t first) override {
     rest_ = std::make_unique<MatrixRows>(entries_ + first * stride_ + first, stride_);
+    rest_->duo = this->duo;
     return *rest_;
   }
   void add(const std::size_t* rows, const double* c, std::size_t m, std::size_t n,
            double* out) override {
-    for (std::size_t start = 0; start < n; start += kBlock) {
-      const std::size_t size = std::min(kBlock, n - start);
-      for (std::size_t k = 0; k < m; ++k) add_row(row(rows[k]) + start, c[k], size, out + start);
-    }
+    this->halves(n, 1, false, [&](std::size_t first, std::size_t last) {
+      for (std::size_t start = first; start < last; start += kBlock) {
+        const std::size_t size = std::min(kBlock, last - start);
+        for (std::size_t k = 0; k < m; ++k) add_row(row(rows[k]) + start, c[k], size, out + start);
+      }
+    });
   }
 
  private:
@@ -99,6 +118,7 @@ class GaussianRows final : public RowSource<T> {
                                              squares_.data() + first, n, n_features_, gamma_,
                                              rest_memory_.data(), kept);
     }
+    rest_->duo = this->duo;
     return *rest_;
   }
 
@@ -106,22 +126,28 @@ class GaussianRows final : public RowSource<T> {
            double* out) override {
     gather(rows, m);
     scale();
-    T last[kTile];
-    for (std::size_t start = 0; start < n; start += kTile) {
-      const std::size_t size = std::min(kTile, n - start);
-      const T* squares = squares_.data() + start;
-      if (start + kTile > n_) {
-        std::fill_n(std::copy_n(squares, n_ - start, last), kTile - (n_ - start), T{0});
-        squares = last;
-      }
-      double sums[kTile] = {};
-      gaussian_sums(some_.data(), some_squares_.data(), m, tiles_.data() + start * n_features_,
-                    n_features_, squares, c, 1, sums);
-      for (std::size_t j = 0; j < size; ++j) out[start + j] += sums[j];
-    }
+    this->halves(n, kTile, false, [&](std::size_t first, std::size_t last) {
+      for (std::size_t start = first; start < last; start += kTile)
+        add_to_tile(c, m, start, std::min(kTile, last - start), out + start);
+    });
   }
 
  private:
+  // out[j] += sum over the m rows that were gathered, for `size` rows from `start` on.
+  void add_to_tile(const double* c, std::size_t m, std::size_t start, std::size_t size,
+                   double* out) const {
+    const T* squares = squares_.data() + start;
+    T padded[kTile];
+    if (start + kTile > n_) {
+      std::fill_n(std::copy_n(squares, n_ - start, padded), kTile - (n_ - start), T{0});
+      squares = padded;
+    }
+    double sums[kTile] = {};
+    gaussian_sums(some_.data(), some_squares_.data(), m, tiles_.data() + start * n_features_,
+                  n_features_, squares, c, 1, sums);
+    for (std::size_t j = 0; j < size; ++j) out[j] += sums[j];
+  }
+
   void gather(const std::size_t* rows, std::size_t m) {
     some_.resize(m * n_features_);
     some_squares_.resize(m);
@@ -148,8 +174,10 @@ class GaussianRows final : public RowSource<T> {
     }
     const T factor = static_cast<T>(2.0 * gamma_);
     for (std::size_t c = 0; c < n_features_; ++c) scaled_[c] = x_[i * n_features_ + c] * factor;
-    gaussian_of(scaled_.data(), squares_[i], tiles_.data(), n_features_, squares_.data(), n_,
-                rows_ + slot * n_);
+    this->halves(n_, kTile, true, [&](std::size_t first, std::size_t last) {
+      gaussian_of(scaled_.data(), squares_[i], tiles_.data() + first * n_features_, n_features_,
+                  squares_.data() + first, last - first, rows_ + slot * n_ + first);
+    });
     slot_[i] = slot;
     holds_[slot] = i;
     put_first(slot);

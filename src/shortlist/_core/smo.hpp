@@ -255,6 +255,27 @@ class PairSolver {
     away = true;
   }
 
+  // The two halves of the variables where two threads look at them, all and none where one does.
+  class Halves {
+   public:
+    explicit Halves(const PairSolver& solver)
+        : duo_(solver.q.gram.duo), shared_(solver.q.gram.shares(solver.q.n)) {}
+    Span of(const Kind<T>& v, int side) const {
+      const std::size_t cut = shared_ ? v.n() / (2 * kSearched) * kSearched : v.n();
+      return side == 0 ? Span{0, cut} : Span{cut, v.n()};
+    }
+    template <typename Part>
+    void both(Part&& part) const {
+      if (shared_) return duo_->both(part);
+      part(0);
+      part(1);
+    }
+
+   private:
+    Duo* duo_;
+    const bool shared_;
+  };
+
   class Stored {
    public:
     explicit Stored(PairSolver& solver) : solver_(solver) {}
@@ -280,7 +301,14 @@ class PairSolver {
       }
       rest = {by.up + q.first_beta, by.low + q.first_beta, by.d};
     }
-    const Steepest<T> a = steepest(alphas, by), b = steepest(betas, rest);
+    Steepest<T> some_a[2], some_b[2];
+    const Halves sides(*this);
+    sides.both([&](int side) {
+      some_a[side] = steepest(alphas, by, sides.of(alphas, side));
+      some_b[side] = steepest(betas, rest, sides.of(betas, side));
+    });
+    const Steepest<T> a = steepest_of(some_a[0], some_a[1]);
+    const Steepest<T> b = steepest_of(some_b[0], some_b[1]);
     up_alpha = {a.up.value, {a.up.at, false}};
     low_alpha = {a.low.value, {a.low.at, false}};
     up_beta = {b.up.value, {b.up.at + q.first_beta, true}};
@@ -291,17 +319,20 @@ class PairSolver {
   // differ by `reach` at most, or so.
   Best partner(Variable v, double sign, double reach, bool with_alpha, bool with_beta) {
     const double base = diagonal[v.row] + ridge(v);
-    Mover<T> mover{q.gram.row(v.row), slope(v), base, sign, reach};
+    const Mover<T> mover{q.gram.row(v.row), slope(v), base, sign, reach};
+    Mover<T> of_beta = mover;
+    of_beta.row += q.first_beta;
+    Peak<T> some_a[2] = {}, some_b[2] = {};
+    const Halves sides(*this);
+    sides.both([&](int side) {
+      if (with_alpha) some_a[side] = partner_of(alphas, mover, sides.of(alphas, side));
+      if (with_beta) some_b[side] = partner_of(betas, of_beta, sides.of(betas, side));
+    });
     Best best;
-    if (with_alpha) {
-      const Peak<T> found = partner_of(alphas, mover);
-      best = {found.value, {found.at, false}};
-    }
-    if (with_beta) {
-      mover.row += q.first_beta;
-      const Peak<T> found = partner_of(betas, mover);
+    for (const Peak<T>& found : some_a)
+      if (found.value > best.gain) best = {found.value, {found.at, false}};
+    for (const Peak<T>& found : some_b)
       if (found.value > best.gain) best = {found.value, {found.at + q.first_beta, true}};
-    }
     return best;
   }
 

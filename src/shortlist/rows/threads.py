@@ -94,6 +94,11 @@ def team() -> Iterator[int]:
         _LIMIT.leave()
 
 
+def team_size() -> int:
+    """Return how many threads the team of this thread has; one where there is none."""
+    return max(1, _TEAM.size)
+
+
 def each(function: Callable[[Item], Value], items: Iterable[Item]) -> Iterator[Value]:
     """Apply a function to every item, on the threads of the team; results in order.
 

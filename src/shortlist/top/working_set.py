@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import _core
+from ..rows.threads import team_size
 from .gram import Computed, Held
 from .kernel_problem import DualPoint, KernelTopProblem, alpha_bound
 from .problem import TopTerms
@@ -337,6 +338,7 @@ def pair_steps(
             patience,
             _SLICE if patience == most else max(_SLICE, 2 * patience * len(beta)),
             eps.gap,
+            team_size(),
         )
         count += taken
         if numbers[6] > 0.0:

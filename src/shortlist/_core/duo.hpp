@@ -1,0 +1,146 @@
+// Two threads that share loops of a microsecond and more, too short to be handed over by a lock.
+//
+// The second thread waits by turning, for as long as the object lives. A loop is cut into two
+// parts, and whoever is free takes the second: where the other thread has not begun, as when
+// another program has its processor, the caller does both, and nobody waits for a thread that does
+// not run. One that is interrupted in the middle of its part has to be waited for. Where that takes
+// too much of the time, or where many loops go by without it, the second thread leaves: the machine
+// has no processor to spare. The next one comes after a pause, which is longer each time. What is
+// computed is the same either way.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <thread>
+#include <type_traits>
+
+namespace shortlist {
+
+inline void relax() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__) && defined(__GNUC__)
+  asm volatile("yield");
+#endif
+}
+
+class Duo {
+ public:
+  // One thread alone unless a second is `wanted`; it starts with the first loop.
+  explicit Duo(bool wanted) : wanted_(wanted && (pause_.count() == 0 || Clock::now() >= alone_)) {}
+  ~Duo() {
+    if (!second_.joinable()) return;
+    posted_.store(kEnd, std::memory_order_release);
+    second_.join();
+    if (left_.load(std::memory_order_relaxed)) {
+      pause_ = std::min(std::max(2 * pause_, Clock::duration(kShortest)),
+                        Clock::duration(kLongest));
+      alone_ = Clock::now() + pause_;
+    } else if (count_ > kLoops) {
+      pause_ = Clock::duration(0);
+    }
+  }
+  Duo(const Duo&) = delete;
+  Duo& operator=(const Duo&) = delete;
+
+  bool shares() const { return wanted_ && !left_.load(std::memory_order_relaxed); }
+
+  // part(0) and part(1), in any order or both at a time: neither may throw, or write what the other
+  // reads. Of `brief` ones, of a few microseconds each, it is known when one takes too long.
+  template <typename Part>
+  void both(Part&& part, bool brief = true) {
+    if (!shares()) {
+      part(0);
+      part(1);
+      return;
+    }
+    call_ = [](void* what) { (*static_cast<std::remove_reference_t<Part>*>(what))(1); };
+    what_ = &part;
+    if (!second_.joinable()) {
+      second_ = std::thread([this] { work(); });
+      began_ = Clock::now();
+    }
+    const std::uint64_t now = ++count_;
+    posted_.store(now, std::memory_order_release);
+    part(0);
+    if (takes(now)) {
+      part(1);
+      return;
+    }
+    if (!waited_for(now) && brief) left_.store(true, std::memory_order_relaxed);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::uint64_t kEnd = std::numeric_limits<std::uint64_t>::max();
+  static constexpr int kTurns = 2000;             // before the clock is read, tens of microseconds
+  static constexpr std::uint64_t kLoops = 1024;   // after which it is asked how many were seen
+  static constexpr double kSeen = 0.75;
+  static constexpr std::chrono::microseconds kLost{500};  // of waiting, and one part in
+  static constexpr int kShare = 20;                       // so many of the time
+  static constexpr std::chrono::milliseconds kShortest{50}, kLongest{5000};
+
+  bool takes(std::uint64_t now) {
+    std::uint64_t before = now - 1;
+    return taken_.compare_exchange_strong(before, now, std::memory_order_acq_rel);
+  }
+
+  // Waits for the other thread; false where that has cost too much by now.
+  bool waited_for(std::uint64_t now) {
+    for (int turns = 0; turns < kTurns; ++turns) {
+      if (done_.load(std::memory_order_acquire) == now) return true;
+      relax();
+    }
+    const auto start = Clock::now();
+    while (done_.load(std::memory_order_acquire) != now) std::this_thread::yield();
+    const auto end = Clock::now();
+    lost_ += end - start;
+    return lost_ < kLost + (end - began_) / kShare;
+  }
+
+  void work() {
+    std::uint64_t last = 0, first = 0, seen = 0;
+    while (true) {
+      const std::uint64_t now = posted_.load(std::memory_order_acquire);
+      if (now == last) {
+        relax();
+        continue;
+      }
+      if (now == kEnd) return;
+      if (last == 0) first = now;
+      last = now;
+      ++seen;
+      if (takes(now)) {
+        call_(what_);
+        done_.store(now, std::memory_order_release);
+      }
+      if (now - first < kLoops) continue;
+      if (static_cast<double>(seen) < kSeen * static_cast<double>(now - first)) break;
+      first = now, seen = 0;
+    }
+    left_.store(true, std::memory_order_relaxed);
+  }
+
+  // Of the calling thread: how long it was to work alone, and until when.
+  static inline thread_local Clock::duration pause_{0};
+  static inline thread_local Clock::time_point alone_{};
+
+  const bool wanted_;
+  std::thread second_;
+  void (*call_)(void*) = nullptr;
+  void* what_ = nullptr;
+  std::uint64_t count_ = 0;
+  Clock::time_point began_;
+  Clock::duration lost_{0};
+  // Each on a line of the cache of its own: they are written to by different threads.
+  alignas(64) std::atomic<std::uint64_t> posted_{0};
+  alignas(64) std::atomic<std::uint64_t> taken_{0};
+  alignas(64) std::atomic<std::uint64_t> done_{0};
+  alignas(64) std::atomic<bool> left_{false};
+};
+
+}  // namespace shortlist

@@ -1,0 +1,75 @@
+"""Pair steps that two threads share: what one thread does, to the last digit."""
+
+import numpy as np
+import pytest
+
+from shortlist import _core
+
+FORMS = {"open": 0, "norm": 1, "tied": 2, "priced": 3}
+
+
+def rows_of(n, dtype, seed):
+    """Rows of which many are equal: the first of equals must win in either half."""
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((n, 5))
+    x[rng.integers(0, n, n // 3)] = x[rng.integers(0, n, n // 3)]
+    return x.astype(dtype)
+
+
+def gram_of(x, kind, kept):
+    gamma, squares = 0.3, np.square(x).sum(axis=1)
+    if kind == "computed":
+        rows = _core.GaussianRows32 if x.dtype == np.float32 else _core.GaussianRows64
+        squares = (gamma * squares).astype(x.dtype)
+        return rows(x, squares, gamma, np.zeros((kept, len(x)), dtype=x.dtype))
+    distance = squares[:, None] + squares - 2.0 * (x @ x.T)
+    return np.exp(-gamma * np.maximum(distance, 0.0)).astype(x.dtype)
+
+
+def run(threads, kind, form, dtype, n_alpha, n, shared, seed=0):
+    rng = np.random.default_rng(1)
+    x = rows_of(n, dtype, 2)
+    n_beta = n if shared else n - n_alpha
+    alpha, beta = rng.uniform(0.1, 1.0, n_alpha), rng.uniform(0.0, 1.0, n_beta)
+    beta[rng.random(n_beta) < 0.7] = 0.0
+    beta *= alpha.sum() / beta.sum()
+    exact = gram_of(x.astype(float), "held", 0)
+    c, b = np.zeros(n), np.zeros(n)
+    c[:n_alpha] += alpha
+    b[n - n_beta :] = beta
+    f, f_beta = exact @ (c - b), exact @ b
+    omega = np.ones(n_beta)
+    state = np.array([beta @ beta, beta.max(), beta.sum(), b @ f_beta, b @ f, 1.0, 0.0])
+    price = {"open": 0.0, "norm": 3.0, "tied": 0.0, "priced": 50.0}[form]
+    taken, paused = _core.pair_steps(
+        gram_of(x, kind, 40), alpha, np.full(n_alpha, 0.5), np.full(n_alpha, np.inf), beta, omega,
+        f, f_beta, state, FORMS[form], 1.0, price, 1e-3, 400, seed, threads=threads,
+    )  # fmt: skip
+    return taken, paused, alpha, beta, f, f_beta, state
+
+
+@pytest.mark.parametrize("kind", ["held", "computed"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("form", list(FORMS))
+@pytest.mark.parametrize(("n_alpha", "shared"), [(900, False), (1500, True)])
+def test_the_same_steps(kind, dtype, form, n_alpha, shared):
+    problem = (kind, form, dtype, n_alpha, 2600, shared)
+    alone, together = run(1, *problem), run(2, *problem)
+    assert alone[0] > 0
+    for one, two in zip(alone, together, strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+def test_the_same_random_steps():
+    alone, together = (run(t, "held", "open", np.float32, 900, 2600, False, 7) for t in (1, 2))
+    assert alone[0] == 400
+    for one, two in zip(alone, together, strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+def test_beta_that_is_settled_alone():
+    """Hardly any alpha: nearly all steps are those of beta, and the others catch up."""
+    problem = ("computed", "open", np.float32, 40, 5000, False)
+    alone, together = run(1, *problem), run(2, *problem)
+    for one, two in zip(alone, together, strict=True):
+        np.testing.assert_array_equal(one, two)

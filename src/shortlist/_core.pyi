@@ -332,6 +332,18 @@ def add_gaussian(
     The entries are ``exp(rows @ columns.T - row_squares - column_squares)``.
     """
 
+def add_gaussian_both(
+    rows: np.ndarray,
+    row_squares: np.ndarray,
+    columns: np.ndarray,
+    column_squares: np.ndarray,
+    by_row: np.ndarray,
+    column_sums: np.ndarray,
+    by_column: np.ndarray,
+    row_sums: np.ndarray,
+) -> None:
+    """Add sums of such entries over the rows to `column_sums`, over the columns to `row_sums`."""
+
 def mirror(block: np.ndarray, out: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> None:
     """Write ``out[rows, columns] = block`` and ``out[columns, rows] = block.T``."""
 

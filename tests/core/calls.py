@@ -173,6 +173,20 @@ def calls():
             },
             ("out",),
         ),
+        Call(
+            "add_gaussian_both",
+            {
+                "rows": x[:3],
+                "row_squares": np.zeros(3),
+                "columns": x,
+                "column_squares": np.zeros(N),
+                "by_row": np.ones(3),
+                "column_sums": np.zeros(N),
+                "by_column": np.ones(N),
+                "row_sums": np.zeros(3),
+            },
+            ("column_sums", "row_sums"),
+        ),
         *grid_calls(),
         Call(
             "GaussianRows32",

@@ -250,3 +250,26 @@ def test_long_rows_in_float32(columns):
     # Sums of all terms one after the other would be bounded by more than twice as much.
     bound = longest_sum(columns)
     assert bound == columns if columns <= 256 else bound < 256 + 5
+
+
+@given(
+    seed=st.integers(0, 999),
+    n=st.integers(1, 200),
+    m=st.integers(1, 200),
+    d=st.integers(1, 20),
+    dtype=st.sampled_from([np.float32, np.float64]),
+)
+def test_sums_both_ways(seed, n, m, d, dtype):
+    """Sums over rows and over columns, each entry computed once."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n + m, d)).astype(dtype)
+    entries = GaussianEntries(X, X, 0.3, X.mean(axis=0).astype(float), dtype)
+    rows, columns = rng.permutation(n + m)[:n], rng.permutation(n + m)[:m]
+    of_rows, of_columns = rng.standard_normal(n), rng.standard_normal(m)
+    there, back = rng.standard_normal(n), rng.standard_normal(m)
+    K = rbf_kernel(X[rows].astype(float), X[columns].astype(float), gamma=0.3)
+    exact = there + K @ of_columns, back + of_rows @ K
+    entries.add_both(rows, columns, (of_rows, of_columns), (there, back))
+    atol = 1e-4 if dtype == np.float32 else 1e-11
+    np.testing.assert_allclose(there, exact[0], atol=atol)
+    np.testing.assert_allclose(back, exact[1], atol=atol)

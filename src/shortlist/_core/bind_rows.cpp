@@ -284,6 +284,25 @@ void bind_gaussian(nb::module_& m) {
       },
       "rows"_in, "row_squares"_in, "columns"_in, "column_squares"_in, "coefficients"_in,
       "out"_out);
+  m.def(
+      "add_gaussian_both",
+      [](InMatrix<T> rows, In<T> row_squares, InMatrix<T> columns, In<T> column_squares,
+         In<double> by_row, Out<double> column_sums, In<double> by_column, Out<double> row_sums) {
+        const std::size_t n_rows = rows.shape(0), n = columns.shape(0);
+        check_shape("columns", columns, n, rows.shape(1));
+        check_size("row_squares", row_squares, n_rows);
+        check_size("column_squares", column_squares, n);
+        check_size("by_row", by_row, n_rows);
+        check_size("column_sums", column_sums, n);
+        check_size("by_column", by_column, n);
+        check_size("row_sums", row_sums, n_rows);
+        nb::gil_scoped_release release;
+        add_gaussian<T>({rows.data(), row_squares.data(), n_rows},
+                        {columns.data(), column_squares.data(), n}, rows.shape(1), by_row.data(),
+                        1, column_sums.data(), {by_column.data(), row_sums.data()});
+      },
+      "rows"_in, "row_squares"_in, "columns"_in, "column_squares"_in, "by_row"_in,
+      "column_sums"_out, "by_column"_in, "row_sums"_out);
 }
 
 void check_features(std::size_t stride) {

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <system_error>
 #include <thread>
 #include <type_traits>
 
@@ -60,18 +61,15 @@ class Duo {
     }
     call_ = [](void* what) { (*static_cast<std::remove_reference_t<Part>*>(what))(1); };
     what_ = &part;
-    if (!second_.joinable()) {
-      second_ = std::thread([this] { work(); });
-      began_ = Clock::now();
-    }
+    if (!second_.joinable()) start();
     const std::uint64_t now = ++count_;
     posted_.store(now, std::memory_order_release);
     part(0);
     if (takes(now)) {
       part(1);
-      return;
+    } else if (!waited_for(now, brief)) {
+      leave();
     }
-    if (!waited_for(now) && brief) left_.store(true, std::memory_order_relaxed);
   }
 
  private:
@@ -89,8 +87,22 @@ class Duo {
     return taken_.compare_exchange_strong(before, now, std::memory_order_acq_rel);
   }
 
+  void start() {
+    began_ = Clock::now();
+    try {
+      second_ = std::thread([this] { work(); });
+    } catch (const std::system_error&) {
+      left_.store(true, std::memory_order_relaxed);  // the system has no thread to give
+    }
+  }
+
+  void leave() {
+    left_.store(true, std::memory_order_relaxed);
+    posted_.store(kEnd, std::memory_order_release);
+  }
+
   // Waits for the other thread; false where that has cost too much by now.
-  bool waited_for(std::uint64_t now) {
+  bool waited_for(std::uint64_t now, bool brief) {
     for (int turns = 0; turns < kTurns; ++turns) {
       if (done_.load(std::memory_order_acquire) == now) return true;
       relax();
@@ -98,7 +110,7 @@ class Duo {
     const auto start = Clock::now();
     while (done_.load(std::memory_order_acquire) != now) std::this_thread::yield();
     const auto end = Clock::now();
-    lost_ += end - start;
+    if (brief) lost_ += end - start;
     return lost_ < kLost + (end - began_) / kShare;
   }
 

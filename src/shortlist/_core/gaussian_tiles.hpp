@@ -55,6 +55,12 @@ SHORTLIST_CLONES inline void gaussian_of(const double* x, double square, const d
   gaussian_of_loop(x, square, tiles, n_features, squares, n, out);
 }
 
+// What entries are worth to the x as well: sums[i] += sum_j c[j] k(x_i, y_j), where c is given.
+struct Back {
+  const double* c = nullptr;
+  double* sums = nullptr;
+};
+
 // sums[s][j] += c[s][i] k(x_i, y_j) over the rows x_i times 2 gamma from `first` on, kRows at a
 // time, for the y of one tile, kLanes at a time: as many products as registers hold their sums of,
 // so that none has to wait for the one before. Returns the first row that is left.
@@ -63,7 +69,7 @@ SHORTLIST_INLINE std::size_t gaussian_sums_block(const T* x, const T* squares, s
                                                  std::size_t n_rows, const T* tile,
                                                  std::size_t n_features, const T* tile_squares,
                                                  const double* c, std::size_t n_sums,
-                                                 double* sums) {
+                                                 double* sums, const Back& back) {
   std::size_t i = first;
   for (; i + kRows <= n_rows; i += kRows) {
     for (std::size_t lane = 0; lane < kTile; lane += kLanes) {
@@ -86,6 +92,13 @@ SHORTLIST_INLINE std::size_t gaussian_sums_block(const T* x, const T* squares, s
           for (std::size_t j = 0; j < kLanes; ++j)
             sum[j] += factor * static_cast<double>(entries[r][j]);
         }
+        if (back.c) {
+          double total = 0.0;
+#pragma omp simd reduction(+ : total)
+          for (std::size_t j = 0; j < kLanes; ++j)
+            total += back.c[lane + j] * static_cast<double>(entries[r][j]);
+          back.sums[i + r] += total;
+        }
       }
     }
   }
@@ -96,45 +109,54 @@ template <typename T>
 SHORTLIST_INLINE void gaussian_sums_loop(const T* x, const T* squares, std::size_t n_rows,
                                          const T* tile, std::size_t n_features,
                                          const T* tile_squares, const double* c,
-                                         std::size_t n_sums, double* sums) {
+                                         std::size_t n_sums, double* sums, const Back& back) {
   std::size_t i = 0;
   if (wide_registers()) {
     i = gaussian_sums_block<2, kTile>(x, squares, i, n_rows, tile, n_features, tile_squares, c,
-                                      n_sums, sums);
+                                      n_sums, sums, back);
   } else {
     i = gaussian_sums_block<3, kTile / 2>(x, squares, i, n_rows, tile, n_features, tile_squares,
-                                          c, n_sums, sums);
+                                          c, n_sums, sums, back);
   }
   gaussian_sums_block<1, kTile>(x, squares, i, n_rows, tile, n_features, tile_squares, c, n_sums,
-                                sums);
+                                sums, back);
 }
 SHORTLIST_CLONES inline void gaussian_sums(const float* x, const float* squares,
                                            std::size_t n_rows, const float* tile,
                                            std::size_t n_features, const float* tile_squares,
-                                           const double* c, std::size_t n_sums, double* sums) {
-  gaussian_sums_loop(x, squares, n_rows, tile, n_features, tile_squares, c, n_sums, sums);
+                                           const double* c, std::size_t n_sums, double* sums,
+                                           const Back& back = {}) {
+  gaussian_sums_loop(x, squares, n_rows, tile, n_features, tile_squares, c, n_sums, sums, back);
 }
 SHORTLIST_CLONES inline void gaussian_sums(const double* x, const double* squares,
                                            std::size_t n_rows, const double* tile,
                                            std::size_t n_features, const double* tile_squares,
-                                           const double* c, std::size_t n_sums, double* sums) {
-  gaussian_sums_loop(x, squares, n_rows, tile, n_features, tile_squares, c, n_sums, sums);
+                                           const double* c, std::size_t n_sums, double* sums,
+                                           const Back& back = {}) {
+  gaussian_sums_loop(x, squares, n_rows, tile, n_features, tile_squares, c, n_sums, sums, back);
 }
 
-// out[s][j] += sum_i c[s][i] k(x_i, y_j), the x times 2 gamma; no entry is stored.
+// out[s][j] += sum_i c[s][i] k(x_i, y_j), the x times 2 gamma; no entry is stored. `back` has one
+// coefficient for every y, and one sum for every x.
 template <typename T>
 void add_gaussian(const GaussianSide<T>& x, const GaussianSide<T>& y, std::size_t n_features,
-                  const double* c, std::size_t n_sums, double* out) {
+                  const double* c, std::size_t n_sums, double* out, const Back& back = {}) {
   Watch watch;
   std::vector<T> tile(kTile * n_features), squares(kTile);
-  std::vector<double> sums(kTile * n_sums);
+  std::vector<double> sums(kTile * n_sums), some(kTile);
   for (std::size_t start = 0; start < y.n; start += kTile) {
     const std::size_t size = std::min(kTile, y.n - start);
     fill_tile(y.rows + start * n_features, size, n_features, tile.data());
     std::copy_n(y.squares + start, size, squares.begin());
     std::fill(sums.begin(), sums.end(), 0.0);
+    Back here;
+    if (back.c) {
+      // Places beyond the last y hold what they like, times zero.
+      std::fill(std::copy_n(back.c + start, size, some.begin()), some.end(), 0.0);
+      here = {some.data(), back.sums};
+    }
     gaussian_sums(x.rows, x.squares, x.n, tile.data(), n_features, squares.data(), c, n_sums,
-                  sums.data());
+                  sums.data(), here);
     for (std::size_t s = 0; s < n_sums; ++s) {
       for (std::size_t j = 0; j < size; ++j) out[s * y.n + start + j] += sums[s * kTile + j];
     }

@@ -137,7 +137,7 @@ class PairSolver {
       }
       if (!early && !(violation <= most && up_beta.value - low_beta.value > eps)) return false;
       const std::int64_t before = steps;
-      const double rest = early ? 0.25 * goal : 0.0;
+      const double rest = early ? 0.45 * goal : 0.0;
       const bool settled = settle(eps, rest, max_steps - steps, work, patience);
       next = steps;
       if (early) ripe *= 0.25;

@@ -168,6 +168,25 @@ class GaussianEntries:
         B = self._take(self._Y, columns)
         _core.add_gaussian(A, self._x[rows], B, self._y[columns], values, out)
 
+    def add_both(
+        self,
+        rows: np.ndarray,
+        columns: np.ndarray,
+        values: tuple[np.ndarray, np.ndarray],
+        out: tuple[np.ndarray, np.ndarray],
+    ) -> None:
+        """Add the columns, times the values of the columns, to the first of `out`.
+
+        And the rows, times the values of the rows, to the second: each entry is computed once.
+        As :meth:`add`.
+        """
+        A = self._take(self._X, rows) * self.dtype.type(2.0 * self._gamma)
+        B = self._take(self._Y, columns)
+        of_rows, of_columns = values
+        _core.add_gaussian_both(
+            A, self._x[rows], B, self._y[columns], of_rows, out[1], of_columns, out[0]
+        )
+
     def _corners(
         self, rows: np.ndarray, columns: np.ndarray
     ) -> Iterator[tuple[np.ndarray, np.ndarray, int, int]]:

@@ -312,6 +312,40 @@ class KernelMatrix:
         wide = self.dtype == np.float32
         return _finite(np.asarray(self._raw(rows, columns, wide), dtype=np.float64))
 
+    def wide_sums(
+        self,
+        rows: np.ndarray,
+        columns: np.ndarray,
+        of_columns: np.ndarray,
+        of_rows: np.ndarray | None,
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return sums of entries computed in float64.
+
+        Parameters
+        ----------
+        rows, columns : ndarray of int
+            Which entries.
+        of_columns : ndarray
+            What those of a row are multiplied with before they are added up.
+        of_rows : ndarray or None
+            The same of a column; None where its sums are not wanted.
+
+        Returns
+        -------
+        ndarray, ndarray or None
+            One sum for every row, and one for every column.
+        """
+        wide = self._wide_gaussian
+        if not (isinstance(wide, GaussianEntries) and self._X.shape[1] <= _NARROW):
+            entries = self.wide_entries(rows, columns)
+            return entries @ of_columns, None if of_rows is None else of_rows @ entries
+        of_row, of_column = np.zeros(len(rows)), np.zeros(len(columns))
+        if of_rows is None:
+            wide.add(columns, rows, of_columns[None], of_row[None])
+            return of_row, None
+        wide.add_both(rows, columns, (of_rows, of_columns), (of_row, of_column))
+        return of_row, of_column
+
     def _blocks(
         self,
         entries: GaussianEntries | GridEntries,

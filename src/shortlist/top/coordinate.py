@@ -80,6 +80,8 @@ class WholeRows:
         positions: np.ndarray,
         coefficients: list[np.ndarray],
         tick: Callable[[], None] = lambda: None,
+        *,
+        only: np.ndarray | None = None,
     ) -> None:
         """Add the rows at `positions`, times each set of coefficients, to each output."""
         for out, values in zip(outputs, coefficients, strict=True):

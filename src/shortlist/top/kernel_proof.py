@@ -83,8 +83,13 @@ class Stored(Protocol):
         positions: np.ndarray,
         coefficients: list[np.ndarray],
         tick: Callable[[], None] = ...,
+        *,
+        only: np.ndarray | None = None,
     ) -> None:
-        """Add the rows at `positions`, times each set of coefficients, to each output."""
+        """Add the rows at `positions`, times each set of coefficients, to each output.
+
+        Columns may be left out that are not in `only`.
+        """
 
 
 class KernelProver:
@@ -191,13 +196,15 @@ class KernelProver:
         else:
             relative = narrow and self.cache.kernel.relative
             size = np.zeros(len(c))
+            # Scores of the support vectors follow in float64.
+            only = np.flatnonzero(c == 0.0) if narrow else None
             for start in range(0, len(support), _GROUP):
                 part, some = support[start : start + _GROUP], np.zeros(len(c))
                 outputs, values = [some], [c[part]]
                 if relative:
                     outputs.append(size)
                     values.append(np.abs(c[part]))
-                self.cache.add_to(outputs, part, values)
+                self.cache.add_to(outputs, part, values, only=only)
                 scores += some
             error = self._error(bounds, c, _GROUP)
             if relative:
@@ -363,8 +370,8 @@ def wide_scores(
 
     def products(tile: tuple[slice, slice, bool]) -> tuple[np.ndarray, np.ndarray | None]:
         part, other, both = tile
-        entries = kernel.wide_entries(order[rows[part]], order[support[other]])
-        return entries @ c[other], c[part] @ entries if both else None
+        back = c[part] if both else None
+        return kernel.wide_sums(order[rows[part]], order[support[other]], c[other], back)
 
     # Added up in one order, whichever thread was first.
     for (part, other, _), (there, back) in zip(tiles, each(products, tiles), strict=True):

@@ -41,7 +41,7 @@ class Best:
         if not self.dual > 0.0:
             return 0.1 * self.gap
         return max(
-            0.05 * min(self.gap, self.dual), 0.5 * tol * min(self.evaluation.primal, self.dual)
+            0.05 * min(self.gap, self.dual), 0.7 * tol * min(self.evaluation.primal, self.dual)
         )
 
 

@@ -52,7 +52,9 @@ def _many_at_a_time(
     fewest, patience = len(K) + 1, _PATIENCE
     while patience > 0:
         inside = np.flatnonzero(above)
-        solved = _solve(K[np.ix_(inside, inside)].T, pull[inside], total)
+        some, places = np.empty((len(inside), len(inside))), np.arange(len(inside))
+        _core.gather(K, inside, inside, some, places, places)
+        solved = _solve(some.T, pull[inside], total)
         if solved is None:
             return None
         x, level = solved

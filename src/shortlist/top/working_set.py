@@ -25,8 +25,8 @@ FORMS = {"open": 0, "norm": 1, "tied": 2, "priced": 3}
 # steps among them before they are solved for, which bounds their matrix, too.
 _STEPS_WORTH = 200
 _PATIENCE = 25_000
-# Row operations of one call of the compiled loop: some hundredths of a second.
-_SLICE = 30_000_000
+# Row operations of one call of the compiled loop: a tenth of a second.
+_SLICE = 100_000_000
 
 
 @dataclass(frozen=True)

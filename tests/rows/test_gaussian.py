@@ -17,7 +17,8 @@ from shortlist.rows.cache import RowCache
 from shortlist.rows.formulas import rbf_kernel
 from shortlist.rows.gaussian import GaussianEntries, longest_sum
 from shortlist.rows.kernels import KernelMatrix, kernel_function
-from shortlist.top.gram import square
+from shortlist.top.gram import Memory, square
+from shortlist.top.kernel_problem import KernelTopProblem
 from shortlist.top.surrogate_quantile import SurrogateQuantile
 
 # Columns of rows whose kernel rows are kept.
@@ -173,6 +174,41 @@ def test_square(seed, slots, dtype, d):
         out = np.full((len(rows), len(rows)), np.nan, dtype=kernel.dtype)
         square(cache, rows, length, out)
         np.testing.assert_allclose(out, K[np.ix_(rows, rows)], atol=1e-5)
+
+
+@draws(60)
+@given(seed=st.integers(0, 999), pixels=st.booleans(), dtype=st.sampled_from(["f4", "f8"]))
+def test_a_matrix_that_grows(seed, pixels, dtype):
+    """Rows that join a working set find room behind the others, or there is none."""
+    rng = np.random.default_rng(seed)
+    n, d = 60, WIDE
+    X = rng.integers(0, 4, (n, d)) / 4.0 if pixels else rng.standard_normal((n, d))
+    y = np.arange(n) % 3 == 0
+    kernel = KernelMatrix(X.astype(dtype), kernel_function("rbf", X, gamma=0.5 / d))
+    kernel.by_row = False
+    loss = LOSSES["squared_hinge"]
+    threshold = SurrogateQuantile(loss, 1.0, 2.0)
+    problem = KernelTopProblem(
+        kernel, np.flatnonzero(y), np.flatnonzero(~y), np.ones(n), 1.0, loss, threshold,
+        cache_bytes=10**6,
+    )  # fmt: skip
+    order = rng.permutation(n)
+    K = pairwise.rbf_kernel(X.astype(float), gamma=0.5 / d)[np.ix_(order, order)]
+    memory, rows = Memory(problem, order), rng.permutation(n)[:40]
+    held = memory.matrix(rows[:30], n)
+    for count in (33, 33, 34):
+        more = memory.grown(held, rows[:count], n)
+        if more is None:
+            assert count > 33
+            return
+        first = int(rng.integers(0, count))
+        exact = K[np.ix_(rows[:count], rows[:count])]
+        np.testing.assert_allclose(more.rows[:count, :count], exact, atol=1e-5)
+        np.testing.assert_allclose(more.among(first), exact[first:, first:], atol=1e-4)
+        values = rng.standard_normal(count)
+        np.testing.assert_allclose(more.times(values), exact @ values, atol=1e-4)
+        held = more
+    raise AssertionError("there was room for more than a tenth")
 
 
 @pytest.mark.parametrize("name", ["squared_hinge", "hinge"])

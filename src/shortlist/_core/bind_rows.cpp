@@ -378,7 +378,8 @@ void bind_grid_square(nb::module_& m) {
          std::size_t first, std::size_t last) {
         const GridCodes from = checked(codes, squares, sums, scale);
         check_index("rows", rows, codes.shape(0));
-        check_shape("out", out, rows.shape(0), rows.shape(0));
+        check_shape("out", out, std::max(out.shape(0), rows.shape(0)),
+                    std::max(out.shape(1), rows.shape(0)));
         if (first > last || last > rows.shape(0))
           refuse("first and last must be places among the rows");
         nb::gil_scoped_release release;

@@ -161,15 +161,18 @@ class GridEntries:
 
         every(tile, product(range(0, len(rows), _ROWS), range(0, len(columns), _COLUMNS)))
 
-    def square(self, rows: np.ndarray, out: np.ndarray) -> None:
-        """Write the entries among these rows; half of them is computed."""
+    def square(self, rows: np.ndarray, out: np.ndarray, first: int = 0) -> None:
+        """Write the entries among these rows; half of them is computed.
 
-        def strip(first: int) -> None:
-            last = min(len(rows), first + _STRIP)
-            _core.grid_square(*self._grid.codes, rows, self._scale, out, first, last)
+        Those among the rows before `first` stay as they are. `out` may be larger.
+        """
+
+        def strip(start: int) -> None:
+            last = min(len(rows), start + _STRIP)
+            _core.grid_square(*self._grid.codes, rows, self._scale, out, start, last)
 
         # The longest first: threads end together.
-        every(strip, range(0, len(rows), _STRIP)[::-1])
+        every(strip, range(first, len(rows), _STRIP)[::-1])
 
     def add(
         self, rows: np.ndarray, columns: np.ndarray, values: np.ndarray, out: np.ndarray

@@ -286,10 +286,10 @@ class KernelMatrix:
         assert isinstance(self._gaussian, GaussianEntries)
         return self._gaussian.rows(rows, memory)
 
-    def square(self, rows: np.ndarray, out: np.ndarray) -> None:
-        """Write the matrix among these rows, of a quick kernel."""
+    def square(self, rows: np.ndarray, out: np.ndarray, first: int = 0) -> None:
+        """Write the matrix among these rows, of a quick kernel; see the blocks' own."""
         assert isinstance(self._gaussian, GridEntries)
-        self._gaussian.square(rows, out)
+        self._gaussian.square(rows, out, first)
 
     def add(
         self, rows: np.ndarray, columns: np.ndarray, values: np.ndarray, out: np.ndarray

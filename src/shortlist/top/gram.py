@@ -23,15 +23,26 @@ _PART = 512
 # Share of the memory for the matrix of a working set, and where that is too small for the
 # rows that matter; the rest holds rows.
 SQUARE, SQUARE_CROWDED = 0.25, 0.9
+# One part in so many of a working set's rows finds room in its matrix later on.
+_SPARE = 10
 # Bytes for rows of a working set that are computed when they are asked for.
 _KEPT = 1 << 25
 
 
 @dataclass(frozen=True)
 class Held:
-    """Kernel matrix of a working set, in memory."""
+    """Kernel matrix of a working set, in memory.
+
+    Attributes
+    ----------
+    rows : ndarray
+        The matrix, with room for more rows and columns behind.
+    count : int or None
+        How many there are; None where there is no more room.
+    """
 
     rows: np.ndarray
+    count: int | None = None
 
     @property
     def dtype(self) -> np.dtype:
@@ -44,7 +55,8 @@ class Held:
 
     def among(self, first: int) -> np.ndarray:
         """Return the entries of the rows from `first` on, in float64, positive definite."""
-        return _definite(self.rows[first:, first:].astype(np.float64), self.dtype)
+        part = slice(first, self.count)
+        return _definite(self.rows[part, part].astype(np.float64), self.dtype)
 
     def times(self, values: np.ndarray) -> np.ndarray:
         """Return the matrix times a vector."""
@@ -99,12 +111,19 @@ def _definite(matrix: np.ndarray, dtype: np.dtype) -> np.ndarray:
     return matrix
 
 
-def square(cache: RowCache, rows: np.ndarray, length: int, out: np.ndarray) -> None:
-    """Kernel matrix of `rows`: from rows of the cache what they hold, the rest computed."""
+def square(cache: RowCache, rows: np.ndarray, length: int, out: np.ndarray, first: int = 0) -> None:
+    """Kernel matrix of `rows`: from rows of the cache what they hold, the rest computed.
+
+    What belongs to the rows before `first` is there already.
+    """
     if cache.kernel.quick:
-        cache.kernel.square(cache.order[rows], out)
+        cache.kernel.square(cache.order[rows], out, first)
         return
     held = cache.holds(rows, length)
+    if first:
+        added = np.arange(first, len(rows))
+        _core.mirror(cache.entries(rows[added], rows), out, added, np.arange(len(rows)))
+        return
     kept, new = np.flatnonzero(held), np.flatnonzero(~held)
     cache.copy(rows[kept], rows, out, kept)
 
@@ -157,9 +176,17 @@ class Memory:
             spare = min(int(self.share * self._bytes), _KEPT) // cache.kernel.dtype.itemsize
             room = self._room(min(count, max(3, spare // count)), count, spare)
             return Computed(cache.kernel.rows(cache.order[rows], room), cache, rows)
-        room = self._room(count, count, min(self.most, len(self._order)) ** 2)
+        side = max(count, min(self.most, len(self._order), count + count // _SPARE))
+        room = self._room(side, side, min(self.most, len(self._order)) ** 2)
         square(cache, rows, length, room)
-        return Held(room)
+        return Held(room, count)
+
+    def grown(self, held: Held | Computed, rows: np.ndarray, length: int) -> Held | None:
+        """Return the matrix of these rows, of which the first are held; None without room."""
+        if not isinstance(held, Held) or held.count is None or len(rows) > len(held.rows):
+            return None
+        square(self.cache, rows, length, held.rows, held.count)
+        return Held(held.rows, len(rows))
 
     def _room(self, n_rows: int, n_columns: int, likely: int) -> np.ndarray:
         """Return memory; where it has to be new, for `likely` entries: others will follow.

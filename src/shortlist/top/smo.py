@@ -54,6 +54,8 @@ _STEPS_PER_ROW = 100
 _SHARPER = 0.3
 # How much better a restricted problem is solved when rows are left out.
 _SHARP_CROWDED = 0.1
+# How many times the rows that matter a working set may hold before it is made anew.
+_IDLE = 1.15
 # Seconds by which a proof may be late.
 _LATE = 0.2
 
@@ -326,6 +328,10 @@ class _Rounds:
     def _load(self, chosen: Chosen) -> Working:
         """Rows and kernel matrix of a restricted problem."""
         level, use_b = self.level, chosen.beta
+        grown = None if self.working is None else self._grown(self.working, chosen)
+        if grown is not None:
+            self.working = grown
+            return grown
         positive, negative = level.terms.positive[chosen.alpha], level.terms.ranked[use_b]
         if len(level.terms.ranked) == level.length:
             # Every row carries a beta; the positives come first.
@@ -341,6 +347,25 @@ class _Rounds:
             gram = self.memory.matrix(rows, level.length)
         self.working = Working(rows, chosen.alpha, use_b, gram)
         return self.working
+
+    def _grown(self, work: Working, chosen: Chosen) -> Working | None:
+        """Return the last working set with what has joined, where little has left it.
+
+        A few rows that have nothing to do cost less than another matrix.
+        """
+        terms, count = self.level.terms, len(chosen.alpha) + len(chosen.beta)
+        if len(terms.ranked) == self.level.length or chosen.crowded:
+            return None
+        if not np.isin(chosen.alpha, work.alpha, assume_unique=True).all():
+            return None
+        new = np.setdiff1d(chosen.beta, work.beta, assume_unique=True)
+        if len(work.positions) + len(new) > _IDLE * count:
+            return None
+        rows = np.concatenate([work.positions, terms.ranked[new]])
+        gram = self.memory.grown(work.gram, rows, self.level.length)
+        if gram is None:
+            return None
+        return Working(rows, work.alpha, np.concatenate([work.beta, new]), gram)
 
     # -- proofs ---------------------------------------------------------------
 

@@ -95,7 +95,7 @@ void bind_pair_steps(nb::module_& m) {
           refuse("mode must be 0, 1, 2 or 3, got " + std::to_string(mode));
         if (n_alpha + n_beta == 0) return {0, false};
         nb::gil_scoped_release release;
-        Duo duo(threads > 1);
+        Duo duo(threads > 1, n);
         const Helped<T> helped(rows, duo);
         PairProblem<T> problem{rows,          n,           n_alpha,      n - n_beta,
                                alpha.data(),  ridge.data(), upper.data(), beta.data(),

@@ -1,12 +1,13 @@
 // Two threads that share loops of a microsecond and more, too short to be handed over by a lock.
 //
-// The second thread waits by turning, for as long as the object lives. A loop is cut into two
-// parts, and whoever is free takes the second: where the other thread has not begun, as when
-// another program has its processor, the caller does both, and nobody waits for a thread that does
-// not run. One that is interrupted in the middle of its part has to be waited for. Where that takes
-// too much of the time, or where many loops go by without it, the second thread leaves: the machine
-// has no processor to spare. The next one comes after a pause, which is longer each time. What is
-// computed is the same either way.
+// The second thread waits by turning, for as long as the object lives. How long the way to it takes
+// is measured first, from a fifth of a microsecond to one, as the processors lie; shorter loops are
+// not shared. A loop is cut into two parts, and whoever is free takes the second: where the other
+// thread has not begun, as when another program has its processor, the caller does both, and nobody
+// waits for a thread that does not run. One that is interrupted in the middle of its part has to be
+// waited for. Where that takes too much of the time, or where many loops go by without it, the
+// second thread leaves: the machine has no processor to spare. The next one comes after a pause,
+// which is longer each time. What is computed is the same either way.
 #pragma once
 
 #include <algorithm>
@@ -31,8 +32,22 @@ inline void relax() {
 
 class Duo {
  public:
-  // One thread alone unless a second is `wanted`; it starts with the first loop.
-  explicit Duo(bool wanted) : wanted_(wanted && (pause_.count() == 0 || Clock::now() >= alone_)) {}
+  // For loops over up to `n` rows; one thread alone unless a second is `wanted` and worth it.
+  Duo(bool wanted, std::size_t n) {
+    if (!wanted || n < kRows || (pause_.count() > 0 && Clock::now() < alone_)) return;
+    try {
+      second_ = std::thread([this] { work(); });
+    } catch (const std::system_error&) {
+      return;  // the system has no thread to give
+    }
+    began_ = Clock::now();
+    const double way = both_ways();
+    if (way < kSlow) {
+      least_ = std::max(kRows, static_cast<std::size_t>(kRowsForIt * way));
+    } else {
+      leave();
+    }
+  }
   ~Duo() {
     if (!second_.joinable()) return;
     posted_.store(kEnd, std::memory_order_release);
@@ -48,22 +63,14 @@ class Duo {
   Duo(const Duo&) = delete;
   Duo& operator=(const Duo&) = delete;
 
-  bool shares() const { return wanted_ && !left_.load(std::memory_order_relaxed); }
+  // Whether loops over so many rows are shared.
+  bool shares(std::size_t n) const { return n >= least_ && !left_.load(std::memory_order_relaxed); }
 
   // part(0) and part(1), in any order or both at a time: neither may throw, or write what the other
   // reads. Of `brief` ones, of a few microseconds each, it is known when one takes too long.
   template <typename Part>
   void both(Part&& part, bool brief = true) {
-    if (!shares()) {
-      part(0);
-      part(1);
-      return;
-    }
-    call_ = [](void* what) { (*static_cast<std::remove_reference_t<Part>*>(what))(1); };
-    what_ = &part;
-    if (!second_.joinable()) start();
-    const std::uint64_t now = ++count_;
-    posted_.store(now, std::memory_order_release);
+    const std::uint64_t now = post(part);
     part(0);
     if (takes(now)) {
       part(1);
@@ -75,6 +82,9 @@ class Duo {
  private:
   using Clock = std::chrono::steady_clock;
   static constexpr std::uint64_t kEnd = std::numeric_limits<std::uint64_t>::max();
+  static constexpr std::size_t kRows = 2048;
+  static constexpr double kRowsForIt = 7.0;       // per nanosecond on the way: twice what it costs
+  static constexpr double kSlow = 1e5;            // nanoseconds
   static constexpr int kTurns = 2000;             // before the clock is read, tens of microseconds
   static constexpr std::uint64_t kLoops = 1024;   // after which it is asked how many were seen
   static constexpr double kSeen = 0.75;
@@ -82,23 +92,45 @@ class Duo {
   static constexpr int kShare = 20;                       // so many of the time
   static constexpr std::chrono::milliseconds kShortest{50}, kLongest{5000};
 
+  template <typename Part>
+  std::uint64_t post(Part& part) {
+    call_ = [](void* what) { (*static_cast<Part*>(what))(1); };
+    what_ = const_cast<void*>(static_cast<const void*>(&part));
+    posted_.store(++count_, std::memory_order_release);
+    return count_;
+  }
+
   bool takes(std::uint64_t now) {
     std::uint64_t before = now - 1;
     return taken_.compare_exchange_strong(before, now, std::memory_order_acq_rel);
   }
 
-  void start() {
-    began_ = Clock::now();
-    try {
-      second_ = std::thread([this] { work(); });
-    } catch (const std::system_error&) {
-      left_.store(true, std::memory_order_relaxed);  // the system has no thread to give
-    }
-  }
-
   void leave() {
     left_.store(true, std::memory_order_relaxed);
     posted_.store(kEnd, std::memory_order_release);
+  }
+
+  // Nanoseconds from here to the other thread and back; kSlow where it does not come in time.
+  double both_ways() {
+    constexpr int kTimes = 8;
+    const auto nothing = [](int) {};
+    double least = kSlow;
+    // The first time it may not have begun yet.
+    for (int round = 0; round < 5; ++round) {
+      const auto start = Clock::now();
+      for (int k = 0; k < (round == 0 ? 1 : kTimes); ++k) {
+        const std::uint64_t now = post(nothing);
+        for (int turns = 1; done_.load(std::memory_order_acquire) != now; ++turns) {
+          relax();
+          if (turns % 64 != 0 || Clock::now() - began_ < kLost) continue;
+          if (takes(now)) return kSlow;
+          while (done_.load(std::memory_order_acquire) != now) std::this_thread::yield();
+        }
+      }
+      const std::chrono::duration<double, std::nano> spent = Clock::now() - start;
+      if (round > 0) least = std::min(least, spent.count() / kTimes);
+    }
+    return least;
   }
 
   // Waits for the other thread; false where that has cost too much by now.
@@ -141,7 +173,7 @@ class Duo {
   static inline thread_local Clock::duration pause_{0};
   static inline thread_local Clock::time_point alone_{};
 
-  const bool wanted_;
+  std::size_t least_ = std::numeric_limits<std::size_t>::max();
   std::thread second_;
   void (*call_)(void*) = nullptr;
   void* what_ = nullptr;

@@ -30,9 +30,9 @@ class RowSource {
   virtual void add(const std::size_t* rows, const double* c, std::size_t m, std::size_t n,
                    double* out) = 0;
 
-  // Who helps, if anybody does; worth it from so many rows on.
+  // Who helps, if anybody does.
   Duo* duo = nullptr;
-  bool shares(std::size_t n) const { return n >= kShared && duo && duo->shares(); }
+  bool shares(std::size_t n) const { return duo && duo->shares(n); }
 
   // run(first, last) over 0..n in two halves, whole blocks both but for the last.
   template <typename Run>
@@ -41,9 +41,6 @@ class RowSource {
     const std::size_t cut = n / (2 * block) * block;
     duo->both([&](int side) { side == 0 ? run(std::size_t{0}, cut) : run(cut, n); }, brief);
   }
-
- private:
-  static constexpr std::size_t kShared = 2048;
 };
 
 template <typename T>

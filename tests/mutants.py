@@ -136,6 +136,13 @@ MUTANTS = [
         "tests/top/test_pair_steps.py",
     ),
     Mutant(
+        "kernel rows: sums over the columns",
+        "_core/gaussian_tiles.hpp",
+        "back.sums[i + r] += total;",
+        "back.sums[i + r] = total;",
+        "tests/rows/test_gaussian.py",
+    ),
+    Mutant(
         "kernel rows: one that gave way",
         "_core/row_source.hpp",
         "slot_[holds_[slot]] = kNone;",

@@ -24,7 +24,7 @@ _PART = 512
 # rows that matter; the rest holds rows.
 SQUARE, SQUARE_CROWDED = 0.25, 0.9
 # One part in so many of a working set's rows finds room in its matrix later on.
-_SPARE = 10
+_SPARE = 25
 # Bytes for rows of a working set that are computed when they are asked for.
 _KEPT = 1 << 25
 

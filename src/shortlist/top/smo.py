@@ -279,7 +279,8 @@ class _Rounds:
         if self.crowded:
             eps = replace(eps, gap=0.0)  # of rows left out nothing is known
         most = min(_STEPS_PER_ROW * (1000 + len(rows)), monitor.max_iter - monitor.iteration)
-        steps = pair_steps(terms, work, point, f, f_beta, state, eps, max(1, most), stop=self._late)
+        stop = None if monitor.time_limit is None else self._late
+        steps = pair_steps(terms, work, point, f, f_beta, state, eps, max(1, most), stop=stop)
         monitor.iteration += steps.count
         # A guess leaves nothing outside its working set that could have been scaled.
         self._move(work, steps, steps.state.factor if level.capped and guess is None else 1.0)

@@ -25,8 +25,9 @@ FORMS = {"open": 0, "norm": 1, "tied": 2, "priced": 3}
 # steps among them before they are solved for, which bounds their matrix, too.
 _STEPS_WORTH = 200
 _PATIENCE = 25_000
-# Row operations of one call of the compiled loop: a tenth of a second.
-_SLICE = 100_000_000
+# Row operations of one call of the compiled loop, a tenth of a second; where somebody asks
+# whether to leave off, some hundredths.
+_SLICE, _SHORT_SLICE = 100_000_000, 30_000_000
 
 
 @dataclass(frozen=True)
@@ -283,7 +284,7 @@ def pair_steps(
     most: int,
     *,
     seed: int = 0,
-    stop: Callable[[], bool] = lambda: False,
+    stop: Callable[[], bool] | None = None,
 ) -> Steps:
     """Take pair steps until none violates optimality by more than `eps` allows.
 
@@ -305,7 +306,7 @@ def pair_steps(
         Limit of the steps.
     seed : int
         Where it is not zero, pairs are random and `most` of them are taken.
-    stop : callable
+    stop : callable or None
         Asked every few hundredths of a second whether to leave off.
     """
     alpha, beta = point.alpha[work.alpha], point.beta[work.beta]
@@ -313,6 +314,7 @@ def pair_steps(
     ridge, threshold = terms.loss.ridge / terms.c, terms.threshold
     form = threshold.form(terms.ranked_weight)
     upper, count, factor = alpha_bound(terms), 0, state.factor
+    work_allowed = _SLICE if stop is None else _SHORT_SLICE
     # Steps among beta that cost about what solving for them does.
     patience = max(2 * len(beta), len(beta) ** 2 // _STEPS_WORTH)
     while count < most:
@@ -336,7 +338,7 @@ def pair_steps(
             seed + count if seed else 0,
             eps.loss,
             patience,
-            _SLICE if patience == most else max(_SLICE, 2 * patience * len(beta)),
+            work_allowed if patience == most else max(work_allowed, 2 * patience * len(beta)),
             eps.gap,
             team_size(),
         )
@@ -346,7 +348,7 @@ def pair_steps(
             patience *= 2  # where rounding leaves them unsettled, steps have to do
             paused = True
         factor *= float(numbers[5])
-        if not paused or stop():
+        if not paused or (stop is not None and stop()):
             break
     numbers[5] = factor
     return Steps(count, alpha, beta, f, f_beta, PairState(*(float(x) for x in numbers)))

@@ -9,12 +9,9 @@ from shortlist.rows.formulas import rbf_kernel
 FORMS = {"open": 0, "norm": 1, "tied": 2, "priced": 3}
 
 
-def rows_of(n, dtype, seed):
-    """Rows of which many are equal: the first of equals must win in either half."""
-    rng = np.random.default_rng(seed)
-    x = rng.standard_normal((n, 5))
-    x[rng.integers(0, n, n // 3)] = x[rng.integers(0, n, n // 3)]
-    return x.astype(dtype)
+def twice(values):
+    """Every value once in either half: of equals the first must win."""
+    return np.concatenate([values, values])
 
 
 def gram_of(x, kind, kept):
@@ -28,22 +25,27 @@ def gram_of(x, kind, kept):
 
 def run(threads, kind, form, dtype, n_alpha, n, shared, seed=0):
     rng = np.random.default_rng(1)
-    x = rows_of(n, dtype, 2)
-    n_beta = n if shared else n - n_alpha
-    alpha, beta = rng.uniform(0.1, 1.0, n_alpha), rng.uniform(0.0, 1.0, n_beta)
-    beta[rng.random(n_beta) < 0.7] = 0.0
+    others, n_beta = n - n_alpha, n if shared else n - n_alpha
+    x = np.concatenate([twice(rng.standard_normal((m // 2, 5))) for m in (n_alpha, others)])
+    x = x.astype(dtype)
+    alpha = twice(rng.uniform(0.1, 1.0, n_alpha // 2))
+    beta = twice(rng.uniform(0.0, 1.0, n_beta // 2) * (rng.random(n_beta // 2) < 0.3))
     beta *= alpha.sum() / beta.sum()
     exact = gram_of(x, "held", 0).astype(float)
     c, b = np.zeros(n), np.zeros(n)
     c[:n_alpha] += alpha
     b[n - n_beta :] = beta
-    f, f_beta = exact @ (c - b), exact @ b
+    parts = np.arange(n_alpha), np.arange(n_alpha, n)
+    f, f_beta = (
+        np.concatenate([twice(scores[part][: len(part) // 2]) for part in parts])
+        for scores in (exact @ (c - b), exact @ b)  # rounding would tell equals apart
+    )
     omega = np.ones(n_beta)
     state = np.array([beta @ beta, beta.max(), beta.sum(), b @ f_beta, b @ f, 1.0, 0.0])
     price = {"open": 0.0, "norm": 3.0, "tied": 0.0, "priced": 50.0}[form]
     taken, paused = _core.pair_steps(
         gram_of(x, kind, 40), alpha, np.full(n_alpha, 0.5), np.full(n_alpha, np.inf), beta, omega,
-        f, f_beta, state, FORMS[form], 1.0, price, 1e-3, 400, seed, threads=threads,
+        f, f_beta, state, FORMS[form], 1.0, price, 1e-6, 6000, seed, threads=threads,
     )  # fmt: skip
     return taken, paused, alpha, beta, f, f_beta, state
 
@@ -62,7 +64,7 @@ def test_the_same_steps(kind, dtype, form, n_alpha, shared):
 
 def test_the_same_random_steps():
     alone, together = (run(t, "held", "open", np.float32, 900, 2600, False, 7) for t in (1, 2))
-    assert alone[0] == 400
+    assert alone[0] == 6000
     for one, two in zip(alone, together, strict=True):
         np.testing.assert_array_equal(one, two)
 

@@ -33,24 +33,14 @@ inline void relax() {
 class Duo {
  public:
   // For loops over up to `n` rows; one thread alone unless a second is `wanted` and worth it.
-  Duo(bool wanted, std::size_t n) {
-    if (!wanted || n < kRows || (pause_.count() > 0 && Clock::now() < alone_)) return;
-    try {
-      second_ = std::thread([this] { work(); });
-    } catch (const std::system_error&) {
-      return;  // the system has no thread to give
-    }
-    began_ = Clock::now();
-    const double way = both_ways();
-    if (way < kSlow) {
-      least_ = std::max(kRows, static_cast<std::size_t>(kRowsForIt * way));
-    } else {
-      leave();
-    }
-  }
+  Duo(bool wanted, std::size_t n)
+      : wanted_(wanted && n >= kRows && (pause_.count() == 0 || Clock::now() >= alone_)) {}
   ~Duo() {
     if (!second_.joinable()) return;
     posted_.store(kEnd, std::memory_order_release);
+    // Where it has never come, and there was time, it has no processor.
+    if (state_ == State::called && Clock::now() - began_ > kStart)
+      left_.store(true, std::memory_order_relaxed);
     second_.join();
     if (left_.load(std::memory_order_relaxed)) {
       pause_ = std::min(std::max(2 * pause_, Clock::duration(kShortest)),
@@ -63,8 +53,16 @@ class Duo {
   Duo(const Duo&) = delete;
   Duo& operator=(const Duo&) = delete;
 
-  // Whether loops over so many rows are shared.
-  bool shares(std::size_t n) const { return n >= least_ && !left_.load(std::memory_order_relaxed); }
+  // Whether the next loop is shared, over so many rows. The second thread is called once some loops
+  // have gone by, for there may be few, and nobody waits for it to come.
+  bool shares(std::size_t n) {
+    if (!wanted_) return false;
+    if (state_ != State::met) {
+      if (state_ == State::alone && ++asked_ == kCalled) call();
+      if (state_ == State::called && here_.load(std::memory_order_acquire)) meet();
+    }
+    return n >= least_ && !left_.load(std::memory_order_relaxed);
+  }
 
   // part(0) and part(1), in any order or both at a time: neither may throw, or write what the other
   // reads. Of `brief` ones, of a few microseconds each, it is known when one takes too long.
@@ -81,8 +79,11 @@ class Duo {
 
  private:
   using Clock = std::chrono::steady_clock;
+  enum class State { alone, called, met };
   static constexpr std::uint64_t kEnd = std::numeric_limits<std::uint64_t>::max();
   static constexpr std::size_t kRows = 2048;
+  static constexpr int kCalled = 200;
+  static constexpr std::chrono::milliseconds kStart{5};
   static constexpr double kRowsForIt = 7.0;       // per nanosecond on the way: twice what it costs
   static constexpr double kSlow = 1e5;            // nanoseconds
   static constexpr int kTurns = 2000;             // before the clock is read, tens of microseconds
@@ -91,6 +92,27 @@ class Duo {
   static constexpr std::chrono::microseconds kLost{500};  // of waiting, and one part in
   static constexpr int kShare = 20;                       // so many of the time
   static constexpr std::chrono::milliseconds kShortest{50}, kLongest{5000};
+
+  void call() {
+    began_ = Clock::now();
+    try {
+      second_ = std::thread([this] { work(); });
+      state_ = State::called;
+    } catch (const std::system_error&) {
+      // The system has no thread to give.
+    }
+  }
+
+  void meet() {
+    state_ = State::met;
+    began_ = Clock::now();
+    const double way = both_ways();
+    if (way < kSlow) {
+      least_ = std::max(kRows, static_cast<std::size_t>(kRowsForIt * way));
+    } else {
+      leave();
+    }
+  }
 
   template <typename Part>
   std::uint64_t post(Part& part) {
@@ -115,10 +137,9 @@ class Duo {
     constexpr int kTimes = 8;
     const auto nothing = [](int) {};
     double least = kSlow;
-    // The first time it may not have begun yet.
-    for (int round = 0; round < 5; ++round) {
+    for (int round = 0; round < 4; ++round) {
       const auto start = Clock::now();
-      for (int k = 0; k < (round == 0 ? 1 : kTimes); ++k) {
+      for (int k = 0; k < kTimes; ++k) {
         const std::uint64_t now = post(nothing);
         for (int turns = 1; done_.load(std::memory_order_acquire) != now; ++turns) {
           relax();
@@ -128,7 +149,7 @@ class Duo {
         }
       }
       const std::chrono::duration<double, std::nano> spent = Clock::now() - start;
-      if (round > 0) least = std::min(least, spent.count() / kTimes);
+      least = std::min(least, spent.count() / kTimes);
     }
     return least;
   }
@@ -147,6 +168,7 @@ class Duo {
   }
 
   void work() {
+    here_.store(true, std::memory_order_release);
     std::uint64_t last = 0, first = 0, seen = 0;
     while (true) {
       const std::uint64_t now = posted_.load(std::memory_order_acquire);
@@ -173,6 +195,9 @@ class Duo {
   static inline thread_local Clock::duration pause_{0};
   static inline thread_local Clock::time_point alone_{};
 
+  const bool wanted_;
+  State state_ = State::alone;
+  int asked_ = 0;
   std::size_t least_ = std::numeric_limits<std::size_t>::max();
   std::thread second_;
   void (*call_)(void*) = nullptr;
@@ -184,7 +209,7 @@ class Duo {
   alignas(64) std::atomic<std::uint64_t> posted_{0};
   alignas(64) std::atomic<std::uint64_t> taken_{0};
   alignas(64) std::atomic<std::uint64_t> done_{0};
-  alignas(64) std::atomic<bool> left_{false};
+  alignas(64) std::atomic<bool> left_{false}, here_{false};
 };
 
 }  // namespace shortlist

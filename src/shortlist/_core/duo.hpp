@@ -57,9 +57,13 @@ class Duo {
   // have gone by, for there may be few, and nobody waits for it to come.
   bool shares(std::size_t n) {
     if (!wanted_) return false;
-    if (state_ != State::met) {
-      if (state_ == State::alone && ++asked_ == kCalled) call();
-      if (state_ == State::called && here_.load(std::memory_order_acquire)) meet();
+    if (state_ != State::met && ++asked_ >= next_) {
+      next_ = asked_ + kAgain;
+      if (state_ == State::alone) {
+        call();
+      } else if (here_.load(std::memory_order_acquire)) {
+        meet();
+      }
     }
     return n >= least_ && !left_.load(std::memory_order_relaxed);
   }
@@ -82,13 +86,15 @@ class Duo {
   enum class State { alone, called, met };
   static constexpr std::uint64_t kEnd = std::numeric_limits<std::uint64_t>::max();
   static constexpr std::size_t kRows = 2048;
-  static constexpr int kCalled = 200;
+  static constexpr int kCalled = 200, kAgain = 200, kTries = 4;
   static constexpr std::chrono::milliseconds kStart{5};
   static constexpr double kRowsForIt = 7.0;       // per nanosecond on the way: twice what it costs
   static constexpr double kSlow = 1e5;            // nanoseconds
   static constexpr int kTurns = 2000;             // before the clock is read, tens of microseconds
   static constexpr std::uint64_t kLoops = 1024;   // after which it is asked how many were seen
   static constexpr double kSeen = 0.75;
+  static constexpr int kIdle = 20000;                     // turns without a loop
+  static constexpr std::chrono::microseconds kNap{200};
   static constexpr std::chrono::microseconds kLost{500};  // of waiting, and one part in
   static constexpr int kShare = 20;                       // so many of the time
   static constexpr std::chrono::milliseconds kShortest{50}, kLongest{5000};
@@ -104,12 +110,13 @@ class Duo {
   }
 
   void meet() {
-    state_ = State::met;
     began_ = Clock::now();
     const double way = both_ways();
     if (way < kSlow) {
+      state_ = State::met;
       least_ = std::max(kRows, static_cast<std::size_t>(kRowsForIt * way));
-    } else {
+    } else if (++tries_ == kTries) {
+      state_ = State::met;
       leave();
     }
   }
@@ -143,7 +150,7 @@ class Duo {
         const std::uint64_t now = post(nothing);
         for (int turns = 1; done_.load(std::memory_order_acquire) != now; ++turns) {
           relax();
-          if (turns % 64 != 0 || Clock::now() - began_ < kLost) continue;
+          if (turns % 64 != 0 || Clock::now() - began_ < kNap) continue;
           if (takes(now)) return kSlow;
           while (done_.load(std::memory_order_acquire) != now) std::this_thread::yield();
         }
@@ -168,14 +175,21 @@ class Duo {
   }
 
   void work() {
+    // A thread may begin on the processor of the one that made it; after a nap it finds a free one.
+    std::this_thread::sleep_for(kNap);
     here_.store(true, std::memory_order_release);
     std::uint64_t last = 0, first = 0, seen = 0;
+    int idle = 0;
     while (true) {
       const std::uint64_t now = posted_.load(std::memory_order_acquire);
       if (now == last) {
         relax();
+        if (++idle < kIdle) continue;
+        std::this_thread::sleep_for(kNap);
+        idle = 0;
         continue;
       }
+      idle = 0;
       if (now == kEnd) return;
       if (last == 0) first = now;
       last = now;
@@ -197,7 +211,8 @@ class Duo {
 
   const bool wanted_;
   State state_ = State::alone;
-  int asked_ = 0;
+  std::int64_t asked_ = 0, next_ = kCalled;
+  int tries_ = 0;
   std::size_t least_ = std::numeric_limits<std::size_t>::max();
   std::thread second_;
   void (*call_)(void*) = nullptr;
@@ -210,6 +225,27 @@ class Duo {
   alignas(64) std::atomic<std::uint64_t> taken_{0};
   alignas(64) std::atomic<std::uint64_t> done_{0};
   alignas(64) std::atomic<bool> left_{false}, here_{false};
+};
+
+// The halves of a loop over n rows where two threads share it; all and nothing where one does not.
+class Halves {
+ public:
+  Halves(Duo* duo, std::size_t n) : duo_(duo && duo->shares(n) ? duo : nullptr) {}
+
+  // Where the second half of `n` things begins, whole blocks before it.
+  std::size_t cut(std::size_t n, std::size_t block) const {
+    return duo_ ? n / (2 * block) * block : n;
+  }
+
+  template <typename Part>
+  void both(Part&& part, bool brief = true) const {
+    if (duo_) return duo_->both(part, brief);
+    part(0);
+    part(1);
+  }
+
+ private:
+  Duo* duo_;
 };
 
 }  // namespace shortlist

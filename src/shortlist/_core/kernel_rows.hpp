@@ -23,6 +23,22 @@ SHORTLIST_CLONES inline void add_row(const double* row, double c, std::size_t n,
   add_row_loop(row, c, n, out);
 }
 
+// f += d (up - low)
+template <typename T>
+SHORTLIST_INLINE void add_difference_loop(const T* up, const T* low, double d, std::size_t n,
+                                          double* f) {
+  for (std::size_t r = 0; r < n; ++r)
+    f[r] += d * (static_cast<double>(up[r]) - static_cast<double>(low[r]));
+}
+SHORTLIST_CLONES inline void add_difference(const float* up, const float* low, double d,
+                                            std::size_t n, double* f) {
+  add_difference_loop(up, low, d, n, f);
+}
+SHORTLIST_CLONES inline void add_difference(const double* up, const double* low, double d,
+                                            std::size_t n, double* f) {
+  add_difference_loop(up, low, d, n, f);
+}
+
 // out += sum of the chosen rows times their coefficients, in double; blocked so that
 // the output stays in the first-level cache.
 template <typename T>

@@ -32,14 +32,13 @@ class RowSource {
 
   // Who helps, if anybody does.
   Duo* duo = nullptr;
-  bool shares(std::size_t n) const { return duo && duo->shares(n); }
 
   // run(first, last) over 0..n in two halves, whole blocks both but for the last.
   template <typename Run>
   void halves(std::size_t n, std::size_t block, bool brief, Run run) {
-    if (!shares(n)) return run(std::size_t{0}, n);
-    const std::size_t cut = n / (2 * block) * block;
-    duo->both([&](int side) { side == 0 ? run(std::size_t{0}, cut) : run(cut, n); }, brief);
+    const Halves sides(duo, n);
+    const std::size_t cut = sides.cut(n, block);
+    sides.both([&](int side) { side == 0 ? run(std::size_t{0}, cut) : run(cut, n); }, brief);
   }
 };
 

@@ -42,22 +42,6 @@
 
 namespace shortlist {
 
-// f += d (up - low)
-template <typename T>
-SHORTLIST_INLINE void add_difference_loop(const T* up, const T* low, double d, std::size_t n,
-                                          double* f) {
-  for (std::size_t r = 0; r < n; ++r)
-    f[r] += d * (static_cast<double>(up[r]) - static_cast<double>(low[r]));
-}
-SHORTLIST_CLONES inline void add_difference(const float* up, const float* low, double d,
-                                            std::size_t n, double* f) {
-  add_difference_loop(up, low, d, n, f);
-}
-SHORTLIST_CLONES inline void add_difference(const double* up, const double* low, double d,
-                                            std::size_t n, double* f) {
-  add_difference_loop(up, low, d, n, f);
-}
-
 enum class Cap { open = 0, norm = 1, tied = 2, priced = 3 };
 
 // One row may carry two variables: alpha of rows [0, n_alpha), beta of rows
@@ -255,26 +239,11 @@ class PairSolver {
     away = true;
   }
 
-  // The two halves of the variables where two threads look at them, all and none where one does.
-  class Halves {
-   public:
-    explicit Halves(const PairSolver& solver)
-        : duo_(solver.q.gram.duo), shared_(solver.q.gram.shares(solver.q.n)) {}
-    Span of(const Kind<T>& v, int side) const {
-      const std::size_t cut = shared_ ? v.n() / (2 * kSearched) * kSearched : v.n();
-      return side == 0 ? Span{0, cut} : Span{cut, v.n()};
-    }
-    template <typename Part>
-    void both(Part&& part) const {
-      if (shared_) return duo_->both(part);
-      part(0);
-      part(1);
-    }
-
-   private:
-    Duo* duo_;
-    const bool shared_;
-  };
+  // The variables of a kind that one of two threads looks at.
+  static Span span(const Kind<T>& v, const Halves& sides, int side) {
+    const std::size_t cut = sides.cut(v.n(), kSearched);
+    return side == 0 ? Span{0, cut} : Span{cut, v.n()};
+  }
 
   class Stored {
    public:
@@ -302,10 +271,10 @@ class PairSolver {
       rest = {by.up + q.first_beta, by.low + q.first_beta, by.d};
     }
     Steepest<T> some_a[2], some_b[2];
-    const Halves sides(*this);
+    const Halves sides(q.gram.duo, q.n);
     sides.both([&](int side) {
-      some_a[side] = steepest(alphas, by, sides.of(alphas, side));
-      some_b[side] = steepest(betas, rest, sides.of(betas, side));
+      some_a[side] = steepest(alphas, by, span(alphas, sides, side));
+      some_b[side] = steepest(betas, rest, span(betas, sides, side));
     });
     const Steepest<T> a = steepest_of(some_a[0], some_a[1]);
     const Steepest<T> b = steepest_of(some_b[0], some_b[1]);
@@ -323,10 +292,10 @@ class PairSolver {
     Mover<T> of_beta = mover;
     of_beta.row += q.first_beta;
     Peak<T> some_a[2] = {}, some_b[2] = {};
-    const Halves sides(*this);
+    const Halves sides(q.gram.duo, q.n);
     sides.both([&](int side) {
-      if (with_alpha) some_a[side] = partner_of(alphas, mover, sides.of(alphas, side));
-      if (with_beta) some_b[side] = partner_of(betas, of_beta, sides.of(betas, side));
+      if (with_alpha) some_a[side] = partner_of(alphas, mover, span(alphas, sides, side));
+      if (with_beta) some_b[side] = partner_of(betas, of_beta, span(betas, sides, side));
     });
     Best best;
     for (const Peak<T>& found : some_a)

@@ -174,9 +174,18 @@ class Duo {
     return lost_ < kLost + (end - began_) / kShare;
   }
 
+  // Windows sleeps for milliseconds at least, for which the other thread would have to wait.
+  static void nap() {
+#if defined(_WIN32)
+    std::this_thread::yield();
+#else
+    std::this_thread::sleep_for(kNap);
+#endif
+  }
+
   void work() {
     // A thread may begin on the processor of the one that made it; after a nap it finds a free one.
-    std::this_thread::sleep_for(kNap);
+    nap();
     here_.store(true, std::memory_order_release);
     std::uint64_t last = 0, first = 0, seen = 0;
     int idle = 0;
@@ -185,7 +194,7 @@ class Duo {
       if (now == last) {
         relax();
         if (++idle < kIdle) continue;
-        std::this_thread::sleep_for(kNap);
+        nap();
         idle = 0;
         continue;
       }

@@ -119,11 +119,11 @@ def square(cache: RowCache, rows: np.ndarray, length: int, out: np.ndarray, firs
     if cache.kernel.quick:
         cache.kernel.square(cache.order[rows], out, first)
         return
-    held = cache.holds(rows, length)
     if first:
         added = np.arange(first, len(rows))
         _core.mirror(cache.entries(rows[added], rows), out, added, np.arange(len(rows)))
         return
+    held = cache.holds(rows, length)
     kept, new = np.flatnonzero(held), np.flatnonzero(~held)
     cache.copy(rows[kept], rows, out, kept)
 

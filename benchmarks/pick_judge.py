@@ -34,6 +34,8 @@ LISTED = 2_000
 ABLATED = 5
 FOREST, PICK = "random forest, 500 trees", "pick, normal"
 RIVALS = ("LightGBM", "logistic regression")
+# What a contestant of `pick` is called that sees its own features.
+OWN = ("ranks", "normal scores", "tf-idf")
 
 
 @dataclass
@@ -46,6 +48,8 @@ class Split:
         The set.
     ablated : bool
         Whether contestants are left out and added on this split.
+    sparse : bool
+        Whether the rows are.
     y, fold, truth : ndarray
         Labels and folds of the history, labels of the list.
     names, families : list of str, ndarray of str
@@ -58,6 +62,7 @@ class Split:
 
     name: str
     ablated: bool
+    sparse: bool
     y: np.ndarray
     fold: np.ndarray
     truth: np.ndarray
@@ -68,9 +73,13 @@ class Split:
     bagged: np.ndarray
     others: dict[str, np.ndarray]
 
-    def best(self, family: str) -> np.ndarray | None:
-        """Scores on the list of the best setting of a family by the folds."""
-        among = np.flatnonzero(self.families == family)
+    def best(self, family: str, plain: bool = False) -> np.ndarray | None:
+        """Scores on the list of the best setting of a family by the folds.
+
+        Where `plain`, of those that see scaled numbers: nobody tunes over ranks.
+        """
+        own = [plain and any(text in name for text in OWN) for name in self.names]
+        among = np.flatnonzero((self.families == family) & ~np.array(own))
         if not len(among):
             return None
         value = [average_precision(self.y, self.held_out[:, i]) for i in among]
@@ -96,12 +105,12 @@ class Split:
 
     def pool(self) -> np.ndarray:
         """Return the contestants of the normal effort; the others were only tried."""
-        return np.flatnonzero(np.isin(self.names, sorted(_contestants())))
+        return np.flatnonzero(np.isin(self.names, sorted(_contestants(self.sparse))))
 
 
 @cache
-def _contestants() -> frozenset[str]:
-    tasks = [Task(0.05, 1000, False, kind, "normal", 0) for kind in (None, "bits", "counts")]
+def _contestants(sparse: bool) -> frozenset[str]:
+    tasks = [Task(0.05, 1000, sparse, kind, "normal", 0) for kind in (None, "bits", "counts")]
     return frozenset(model.name for task in tasks for model in contestants("auto", task)[0])
 
 
@@ -109,6 +118,7 @@ def read(folder: Path) -> Split:
     """Read the scores of a split."""
     with np.load(folder / "labels.npz") as labels:
         y, truth, fold = labels["y"], labels["y_list"], labels["fold"]
+        is_sparse = bool(labels["sparse"])
     kept: list[Any] = []
     others = {}
     for path in sorted(folder.glob("*.npz")):
@@ -130,6 +140,7 @@ def read(folder: Path) -> Split:
     return Split(
         folder.parent.name,
         int(folder.name) in stored[:ABLATED],
+        is_sparse,
         y,
         fold,
         truth,
@@ -163,7 +174,7 @@ def methods(split: Split) -> dict[str, np.ndarray]:
     pool = split.pool()
     found = {FOREST: split.best("random forest")}
     for name in RIVALS:
-        found[f"{name}, tuned"] = split.best(name)
+        found[f"{name}, tuned"] = split.best(name, plain=True)
     fitted = _fitted(split, pool, HEAD)
     found[PICK] = fitted.log_odds(split.listed[:, pool])
     found |= split.others
@@ -222,7 +233,7 @@ def judged(folder: Path) -> dict[str, Any]:
     version = hashlib.sha256()
     for module in (heads, combining, history, comparison, outlook, probability):
         version.update(Path(module.__file__).read_bytes())
-    version.update(Path(__file__).read_bytes() + repr(sorted(_contestants())).encode())
+    version.update(Path(__file__).read_bytes() + repr([sorted(_contestants(kind)) for kind in (False, True)]).encode())
     for path in sorted(folder.glob("*.npz")):
         version.update(f"{path.name} {path.stat().st_mtime_ns}".encode())
     kept = folder / "judged.json"

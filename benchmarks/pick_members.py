@@ -64,8 +64,11 @@ def rivals(task: Task) -> Iterator[Model]:
     for leaves, trees in ((31, 100), (4, 200)):
         one = clone(boosted).set_params(num_leaves=leaves, n_estimators=trees, learning_rate=0.1)
         yield Model(f"LightGBM(leaves={leaves}, trees={trees})", "LightGBM", one, one)
-    one = task.scaled(LogisticRegression(C=0.1, max_iter=1000))
-    yield Model("logistic regression (C=0.1)", "logistic regression", one, one)
+    for C in (0.1, 0.01):
+        one = task.scaled(LogisticRegression(C=C, max_iter=1000))
+        yield Model(f"logistic regression (C={C:g})", "logistic regression", one, one)
+    one = task.scaled(SVC(C=10.0, class_weight="balanced"))
+    yield Model("SVC rbf (C=10)", "SVC rbf", one, one)
 
 
 def tried(task: Task) -> Iterator[Model]:
@@ -119,7 +122,8 @@ def run(one: PickSet, seed: int, folder: Path, with_tried: bool) -> float:
         fold[test] = number
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / "labels.npz").exists():
-        np.savez_compressed(folder / "labels.npz", y=y, y_list=y_list, fold=fold)
+        labels = {"y": y, "y_list": y_list, "fold": fold, "sparse": sparse.issparse(X)}
+        np.savez_compressed(folder / "labels.npz", **labels)
     task = task_of(X, len(y), seed)
     models = [*pool(task), *rivals(task), *(tried(task) if with_tried else ())]
     start = time.process_time()

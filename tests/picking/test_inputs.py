@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import TimeSeriesSplit
 from sklearn.neighbors import KNeighborsClassifier
@@ -183,6 +184,39 @@ def test_components_stand_in_for_a_kernel_on_long_dense_histories():
         assert ("200 components" in model.name) == components
         assert ("nystroem" in model.estimator.named_steps) == components
         assert ("SVC rbf" in left_out) == components
+
+
+def test_ranks_do_not_depend_on_scale_offset_or_what_is_far_away():
+    X, y = HISTORY, LABELS
+    task = Task(0.1, len(X), False, None, "normal", 0)
+    for kind in ("uniform", "normal"):
+        model = task.ranked(LogisticRegression(C=0.01), kind).fit(X, y)
+        plain = model.decision_function(NEW)
+        for scale, offset in ((1e-12, 0.0), (1e12, 0.0), (1.0, 1e8)):
+            other = clone(model).fit(scale * X + offset, y)
+            found = other.decision_function(scale * NEW + offset)
+            np.testing.assert_allclose(found, plain, atol=1e-3 * np.ptp(plain))
+        far, further = NEW.copy(), NEW.copy()
+        far[:, 0], further[:, 0] = 2.0 * X[:, 0].max(), 1e9
+        np.testing.assert_array_equal(*map(model.decision_function, (far, further)))
+
+
+def test_ranks_of_a_few_rows_warn_of_nothing():
+    X, y = np.arange(10.0)[:, None] % 4, np.arange(10) % 2
+    model = Task(0.1, 10, False, None, "normal", 0).ranked(LogisticRegression())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(X[:5], y[:5]).decision_function(X)
+
+
+def test_words_are_weighed_where_rows_are_sparse():
+    """A text that is written down seven times says no more than once."""
+    words = np.random.default_rng(0).poisson(0.3, size=(400, 30)).astype(float)
+    found, _ = contestants("auto", Task(0.1, 400, True, None, "normal", 0))
+    (model,) = (one.estimator for one in found if "tf-idf" in one.name)
+    model.fit(sparse.csr_matrix(words), words[:, 1] + words[:, 2] > 1)
+    once, often = (model.decision_function(sparse.csr_matrix(n * words)) for n in (1, 7))
+    np.testing.assert_allclose(often, once)
 
 
 def test_lightgbm_that_does_not_load_is_left_out(tmp_path, monkeypatch):

@@ -13,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from oracles.shapley import shapley_values
 from picking.made import rows
 from shortlist import pick
+from shortlist.picking.race.models import Task, as_numbers
 from shortlist.picking.reasons.reasons import cell_text, in_words
 
 LINEAR = {"logistic regression": LogisticRegression(), "weak": LogisticRegression(C=1e-3)}
@@ -43,12 +44,20 @@ def mixed():
     return pick(X, y, rows(300, 1)[0], 20, models=trees(), cv=3, repeats=1)
 
 
-def test_a_linear_combination_is_explained_exactly():
+RANKED = Task(0.1, 400, False, None, "normal", 0).ranked
+
+
+@pytest.mark.parametrize(
+    ("models", "features"),
+    [(LINEAR, None), ({name: RANKED(model) for name, model in LINEAR.items()}, as_numbers())],
+    ids=["numbers", "ranks"],
+)
+def test_a_linear_combination_is_explained_exactly(models, features):
     X, y = rows(400, 0, d=5)
     X[::7, 1] = np.nan
     candidates = rows(150, 1, d=5)[0]
     candidates[::5, 1] = np.nan
-    found = pick(X, y, candidates, 15, models=LINEAR, cv=3, repeats=1)
+    found = pick(X, y, candidates, 15, models=models, features=features, cv=3, repeats=1)
     told = found.explained
     assert np.abs(told.value.sum(axis=1) - distance(found)).max() < 1e-9
     assert not told.error.any()

@@ -7,15 +7,23 @@ from typing import Any
 
 import numpy as np
 from sklearn.compose import ColumnTransformer
+from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.kernel_approximation import Nystroem
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, OneHotEncoder, StandardScaler
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MaxAbsScaler,
+    OneHotEncoder,
+    QuantileTransformer,
+    StandardScaler,
+)
 
 from .._scores import in_double
 from ._errors import NotConvertible, handler
 from ._graph import Graph
 from ._kernels import components
+from ._ranks import ranks
 from ._tables import is_table, one_hot, table
 
 
@@ -84,6 +92,28 @@ def _max_abs(step: MaxAbsScaler, graph: Graph, x: Rows) -> str:
     return graph.rounded(graph.add("Div", matrix(graph, x), graph.constant(step.scale_)))
 
 
+def _quantiles(step: QuantileTransformer, graph: Graph, x: Rows) -> str:
+    return ranks(step, graph, matrix(graph, x))
+
+
+def _tf_idf(step: TfidfTransformer, graph: Graph, x: Rows) -> str:
+    if step.sublinear_tf or step.norm not in ("l2", None):
+        raise NotConvertible(
+            f"TfidfTransformer(norm={step.norm!r}, sublinear_tf={step.sublinear_tf}) has no ONNX "
+            "form here: leave both as they are by default."
+        )
+    x = matrix(graph, x)
+    if step.use_idf:
+        x = graph.rounded(graph.add("Mul", x, graph.constant(step.idf_)))
+    if step.norm is None:
+        return x
+    size = graph.add("ReduceL2", x, graph.axes(1), keepdims=1)
+    empty = graph.add("Equal", size, graph.constant(0.0))
+    return graph.rounded(
+        graph.add("Div", x, graph.add("Where", empty, graph.constant(1.0), size))
+    )
+
+
 def _nystroem(step: Nystroem, graph: Graph, x: Rows) -> str:
     return graph.rounded(components(step, graph, matrix(graph, x)))
 
@@ -134,6 +164,8 @@ _TRANSFORMERS: dict[type, Callable[[Any, Graph, Any], Any]] = {
     SimpleImputer: _imputer,
     StandardScaler: _scaler,
     MaxAbsScaler: _max_abs,
+    QuantileTransformer: _quantiles,
+    TfidfTransformer: _tf_idf,
     Nystroem: _nystroem,
     ColumnTransformer: _column_transformer,
     OneHotEncoder: _one_hot,

@@ -1,8 +1,9 @@
 """The models that :func:`shortlist.pick` combines, each with its own features before it.
 
 A contestant is a whole estimator on rows of numbers: trees take them as they are, missing
-values included; linear and kernel models impute and scale first. What comes before all of
-them, turning a table into numbers, is :func:`default_features`.
+values included; linear and kernel models impute and scale first, and some of them see ranks in
+place of numbers, or weighed words. What comes before all of them, turning a table into numbers,
+is :func:`default_features`.
 """
 
 from __future__ import annotations
@@ -22,11 +23,17 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, StandardScaler
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MaxAbsScaler,
+    QuantileTransformer,
+    StandardScaler,
+)
 from sklearn.svm import SVC
 
 from ..._scores import in_double
@@ -58,6 +65,8 @@ _FORESTS = (
 # All trees of a forest together see about as many rows: its size on disk grows with them.
 _FOREST_ROWS = 1_500_000
 _FEWEST_TREES = 100
+# Steps from a column's numbers to ranks.
+_QUANTILES = 200
 # Trees in the folds, and in the model that ranks the candidates.
 _FOLD_TREES = {"quick": 100, "normal": 100, "thorough": 300}
 _HURRIED_TREES = 60
@@ -165,14 +174,34 @@ class Task:
         impute = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
         return make_pipeline(impute, StandardScaler(), estimator)
 
+    def ranked(self, estimator: Any, shape: str = "uniform") -> Any:
+        """Put imputation and ranks among the history's rows before an estimator; dense rows.
+
+        No value is far away then, and a linear model bends: half of a skewed column's rows
+        are half of its range.
+        """
+        ranks = QuantileTransformer(
+            n_quantiles=max(2, min(_QUANTILES, self.n_rows // 2)),
+            output_distribution=shape,
+            random_state=self.seed,
+        )
+        # Scaled before, because ranks of the normal shape take 1e-7 for zero.
+        before = self.scaled(ranks).named_steps.values()
+        return make_pipeline(*before, StandardScaler(), estimator)
+
 
 Setting = tuple[str, Any]
 
 
 def _logistic(task: Task) -> Iterator[Setting]:
     yield "", task.scaled(LogisticRegression(max_iter=1000))
-    if not task.hurried:
-        yield "C=0.01", task.scaled(LogisticRegression(C=0.01, max_iter=1000))
+    if task.hurried:
+        return
+    if task.sparse:
+        words = LogisticRegression(C=10.0, max_iter=1000)
+        yield "tf-idf, C=10", make_pipeline(TfidfTransformer(), words)
+    else:
+        yield "ranks, C=0.01", task.ranked(LogisticRegression(C=0.01, max_iter=1000))
 
 
 def forest(kind: type, leaves: tuple[int, ...], task: Task, **settings: Any) -> Iterator[Setting]:
@@ -262,7 +291,11 @@ def _pat_mat_rbf(task: Task) -> Iterator[Setting]:
 
 
 def _svc_rbf(task: Task) -> Iterator[Setting]:
-    yield "C=10", task.scaled(SVC(C=10.0, class_weight="balanced"))
+    svc = SVC(C=10.0, class_weight="balanced")
+    if task.sparse:
+        yield "C=10", task.scaled(svc)
+    else:
+        yield "normal scores, C=10", task.ranked(svc, "normal")
 
 
 def _pat_mat_sets(task: Task) -> Iterator[Setting]:

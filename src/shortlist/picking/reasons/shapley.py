@@ -39,7 +39,13 @@ from scipy.stats import t
 from sklearn.base import is_regressor
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import Ridge
-from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
+from sklearn.preprocessing import (
+    MaxAbsScaler,
+    MinMaxScaler,
+    QuantileTransformer,
+    RobustScaler,
+    StandardScaler,
+)
 
 from ...stacking.heads import member_scores
 
@@ -52,7 +58,14 @@ _BLOCK = 8_192
 _SURROGATE_ROWS = 2_000
 _CUTS = 6
 _MOST_FEATURES = 400
-_COLUMNWISE = (SimpleImputer, StandardScaler, MaxAbsScaler, MinMaxScaler, RobustScaler)
+_COLUMNWISE = (
+    SimpleImputer,
+    StandardScaler,
+    MaxAbsScaler,
+    MinMaxScaler,
+    RobustScaler,
+    QuantileTransformer,
+)
 
 Score = Callable[[Any], np.ndarray]
 

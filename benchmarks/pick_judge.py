@@ -233,7 +233,8 @@ def judged(folder: Path) -> dict[str, Any]:
     version = hashlib.sha256()
     for module in (heads, combining, history, comparison, outlook, probability):
         version.update(Path(module.__file__).read_bytes())
-    version.update(Path(__file__).read_bytes() + repr([sorted(_contestants(kind)) for kind in (False, True)]).encode())
+    known = repr([sorted(_contestants(sparse)) for sparse in (False, True)])
+    version.update(Path(__file__).read_bytes() + known.encode())
     for path in sorted(folder.glob("*.npz")):
         version.update(f"{path.name} {path.stat().st_mtime_ns}".encode())
     kept = folder / "judged.json"

@@ -13,6 +13,7 @@ from sklearn.preprocessing import QuantileTransformer, StandardScaler
 
 onnxruntime = pytest.importorskip("onnxruntime")
 from onnx import TensorProto, helper  # noqa: E402
+
 from onnx_runs import DOUBLE, SINGLE, check  # noqa: E402
 from shortlist.onnx import NotConvertible, to_onnx  # noqa: E402
 from shortlist.onnx._graph import OPSETS, Graph  # noqa: E402
@@ -27,9 +28,7 @@ def transformed(step, X):
         helper.make_tensor_value_info(name, TensorProto.DOUBLE, [None, X.shape[1]])
         for name in ("x", made)
     ]
-    whole = helper.make_graph(
-        graph.nodes, "ranks", ends[:1], ends[1:], initializer=graph.constants
-    )
+    whole = helper.make_graph(graph.nodes, "ranks", ends[:1], ends[1:], initializer=graph.constants)
     opset = helper.make_opsetid("", OPSETS[""])
     model = helper.make_model(whole, opset_imports=[opset], ir_version=9)
     options = onnxruntime.SessionOptions()
@@ -68,9 +67,7 @@ def test_ranks(seed, n, steps, shape):
     step = QuantileTransformer(n_quantiles=steps, output_distribution=shape).fit(X)
     beside = np.abs(X) * rng.normal(size=X.shape)
     rows = np.concatenate([X, X + beside, X - 1e-7, X + 1e-7, -X, step.quantiles_])
-    np.testing.assert_allclose(
-        transformed(step, rows), step.transform(rows), rtol=1e-12, atol=1e-9
-    )
+    np.testing.assert_allclose(transformed(step, rows), step.transform(rows), rtol=1e-12, atol=1e-9)
 
 
 @pytest.mark.parametrize("shape", ["uniform", "normal"])

@@ -109,9 +109,7 @@ def _tf_idf(step: TfidfTransformer, graph: Graph, x: Rows) -> str:
         return x
     size = graph.add("ReduceL2", x, graph.axes(1), keepdims=1)
     empty = graph.add("Equal", size, graph.constant(0.0))
-    return graph.rounded(
-        graph.add("Div", x, graph.add("Where", empty, graph.constant(1.0), size))
-    )
+    return graph.rounded(graph.add("Div", x, graph.add("Where", empty, graph.constant(1.0), size)))
 
 
 def _nystroem(step: Nystroem, graph: Graph, x: Rows) -> str:

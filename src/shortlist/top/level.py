@@ -10,7 +10,8 @@ import numpy as np
 
 from .kernel_problem import DualPoint, Evaluation, alpha_bound, evaluate, sparse_start
 from .problem import TopTerms
-from .working_set import PairState, Violation, fill_caps
+from .waiting import Waiting
+from .working_set import PairState, Violation, beta_slopes, fill_caps
 
 _NOTHING = Evaluation(np.inf, 0.0, 0.0, 0.0)
 
@@ -80,7 +81,10 @@ class Level:
     form : str
         Shape of the dual, see :meth:`~shortlist.top.thresholds.Threshold.form`.
     scores, beta_scores : ndarray
-        Scores of all rows at the point, and the part of them that beta makes.
+        Scores of all rows at the point, and the part of them that beta makes. Scores of rows
+        that wait are older.
+    waiting : Waiting
+        Rows whose scores may be older.
     best : Best
         What the level has reached.
     """
@@ -92,6 +96,7 @@ class Level:
         self.form = terms.threshold.form(terms.ranked_weight)
         self.scores = np.zeros(length)
         self.beta_scores = np.zeros(length)
+        self.waiting = Waiting(length)
         self.best = Best()
         self._add_rows = add_rows
 
@@ -202,6 +207,7 @@ class Level:
 
     def rescore(self) -> None:
         """Compute the scores of all rows from nothing."""
+        self.waiting.clear()
         self.scores = np.zeros(self.length)
         self.beta_scores = np.zeros(self.length)
         c = self.point.coefficients(self.terms, self.length)
@@ -219,6 +225,27 @@ class Level:
             outputs.append(self.beta_scores)
             values.append(b)
         self._add_rows(outputs, positions, values, only)
+
+    def follow(self, positions: np.ndarray, c: np.ndarray, outside: np.ndarray) -> None:
+        """Add changes of coefficients to the scores of rows `outside`; far ones wait.
+
+        The scores of all others are at the point already. Not for capped thresholds.
+        """
+        low = np.zeros(self.length, dtype=bool)
+        low[self.terms.ranked] = True
+        low[self.terms.positive] = False
+        beta = self.point.beta
+        slope, total = float(beta_slopes(self.terms, beta, self.scores) @ beta), float(beta.sum())
+        joins = -slope / total if total > 0.0 else -np.inf
+        self.waiting.move(positions, c, outside, low, joins, self.scores, self._add_some)
+
+    def catch_up(self) -> None:
+        """Bring the scores of all rows up to date."""
+        self.waiting.catch_up(self.scores, self._add_some)
+
+    def _add_some(self, positions: np.ndarray, c: np.ndarray, rows: np.ndarray) -> None:
+        if len(rows):
+            self._add_rows([self.scores], positions, [c], rows)
 
     def scale_beta(self, factor: float) -> None:
         """Multiply every beta, and bring the scores up to date."""

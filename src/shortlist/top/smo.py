@@ -105,6 +105,8 @@ class _Rounds:
         self.working: Working | None = None
         self.proved: Proved | None = None
         self.sharp, self.crowded = 1.0, False
+        # Whether rows may wait: until a claim has failed.
+        self.patient = True
 
     def run(self) -> None:
         self.monitor.accept(self.prover.zero())
@@ -219,6 +221,7 @@ class _Rounds:
                 if self.problem.indefinite:
                     monitor.stall()
                     return
+                self.patient = False
                 self._adopt()
                 progress = Progress()
             elif not self._go_on(monitor.goal, progress):
@@ -289,6 +292,9 @@ class _Rounds:
     def _choose(self, point: DualPoint) -> Chosen:
         level, memory = self.level, self.memory
         chosen = choose(level.terms, point, level.point, level.scores, memory.most)
+        if level.waiting.rows[level.terms.ranked[chosen.beta]].any():
+            level.catch_up()
+            chosen = choose(level.terms, point, level.point, level.scores, memory.most)
         if chosen.crowded and memory.share == SQUARE and not self.problem.kernel.precomputed:
             # Rows that do not fit either: more room for steps among many rows pays more.
             self._use(memory.cache.kernel, SQUARE_CROWDED)
@@ -321,9 +327,15 @@ class _Rounds:
             cache.release(keep)
         outside = np.ones(level.length, dtype=bool)
         outside[rows] = False
-        level.add(rows[changed], (a - b)[changed], b[changed], np.flatnonzero(outside))
-        level.scores[rows] = steps.scores
-        level.beta_scores[rows] = steps.beta_scores
+        change = rows[changed], (a - b)[changed]
+        if self.patient and not (level.capped or cache.keeps):
+            level.scores[rows] = steps.scores
+            level.follow(*change, outside)
+        else:
+            level.catch_up()
+            level.add(*change, b[changed], np.flatnonzero(outside))
+            level.scores[rows] = steps.scores
+            level.beta_scores[rows] = steps.beta_scores
         self.monitor.passes += 1
 
     def _load(self, chosen: Chosen) -> Working:
@@ -392,12 +404,14 @@ class _Rounds:
         """Go on from what was proved; after a second claim that failed, in float64."""
         proved, level = self.proved, self.level
         if proved is None or proved.scores is None:
+            level.catch_up()
             return
         level.put(proved.point)
         level.best = Best()
         if self.monitor.refuted > 1 and self.memory.cache.kernel.dtype == np.float32:
             self._widen()
             return
+        level.waiting.clear()
         level.scores[:] = proved.scores
         if level.capped:
             exact = level.scores.copy()

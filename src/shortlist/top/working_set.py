@@ -69,10 +69,7 @@ def choose(
     form, upper = threshold.form(terms.ranked_weight), alpha_bound(terms)
     ridge = terms.loss.ridge / terms.c
     slope_a = 1.0 + threshold.shift - ridge * alpha - scores[terms.positive]
-    slope_b = -scores[terms.ranked]
-    if form == "norm":
-        norm = np.sqrt(float((beta / terms.ranked_weight) @ beta))
-        slope_b += threshold.price / norm * beta / terms.ranked_weight
+    slope_b = beta_slopes(terms, beta, scores)
     inside = (beta > 0.0) | (held.beta > 0.0)
     # Slope at which a row may join: that of the scale of all beta, and, where only
     # rows of the threshold trade among themselves, that of the least of them.
@@ -98,6 +95,15 @@ def choose(
             below = beta < terms.ranked_weight * level * (1.0 - 1e-12)
         use_b = steepest(slope_b, inside, below, quarter)
     return Chosen(np.sort(use_a), np.sort(use_b), crowded)
+
+
+def beta_slopes(terms: TopTerms, beta: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """Slopes of the dual along each beta, its sign turned, without what caps cost."""
+    slope, threshold = -scores[terms.ranked], terms.threshold
+    if threshold.form(terms.ranked_weight) == "norm":
+        norm = np.sqrt(float((beta / terms.ranked_weight) @ beta))
+        slope += threshold.price / norm * beta / terms.ranked_weight
+    return np.asarray(slope)
 
 
 def fill_caps(beta: np.ndarray, cap: np.ndarray, ranking: np.ndarray) -> None:

@@ -1,6 +1,6 @@
 """Hits of `pick` against what its user could have run, and whether it keeps its promises.
 
-    python -m benchmarks.pick_members --first 30 --splits 50   fit every contestant
+    python -m benchmarks.pick_members --first 60 --splits 80   fit every contestant
     python -m benchmarks.pick                                  judge: heads, pools, forecasts
     python -m benchmarks.pick --page                           and write results/pick.md
     python -m benchmarks.pick --speed                          CPU of one call
@@ -14,7 +14,7 @@ contestant out, or another head, costs nothing.
   first 1 % and 5 %, ties in proportion. Against a method: the relative difference of the means
   over a set's splits, averaged over sets; 95 % interval by bootstrap over sets. A set is level
   within 1 %.
-- Contestants, heads and rules were chosen on splits 0 to 29: those of the page begin at 30.
+- Contestants, heads and rules were chosen on splits 0 to 59: those of the page begin at 60.
 - Rivals: a forest of 500 trees, LightGBM and logistic regression, each with the setting of the
   best average precision in the same folds.
 - Behind the forest beyond noise: the 95 % interval (Student's) of the mean difference over a

@@ -6,14 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shortlist import PatMat, TopPush
-from shortlist.top import waiting
+from shortlist.top import level, waiting
 from shortlist.top.waiting import Waiting
 
 
 class Few:
     """Rows of a few hundred wait already."""
 
-    _FEW, _SHARE, _LEAST, _WORTH = 5, 0.05, 5, 0.1
+    _FEW, _SHARE, LEAST, _WORTH = 5, 0.05, 5, 0.1
 
 
 @pytest.fixture
@@ -21,6 +21,7 @@ def few(monkeypatch):
     for name, value in vars(Few).items():
         if not name.startswith("__"):
             monkeypatch.setattr(waiting, name, value)
+    monkeypatch.setattr(level, "LEAST", Few.LEAST)
 
 
 def rounds(seed, n, count, scale):
@@ -39,27 +40,27 @@ def rounds(seed, n, count, scale):
 )
 def test_scores_are_known_or_owed(seed, n, count, scale):
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("_FEW", "_SHARE", "_LEAST", "_WORTH"):
+        for name in ("_FEW", "_SHARE", "LEAST", "_WORTH"):
             patch.setattr(waiting, name, getattr(Few, name))
         rng = np.random.default_rng(seed)
         X = rng.normal(size=(n, 4))
         K = X @ X.T / 10.0
         true, scores = np.zeros(n), np.zeros(n)
         low = rng.random(n) < 0.9
-        found, last = Waiting(n), np.zeros(n)
 
-        def add(rows, c, to):
-            scores[to] += K[to][:, rows] @ c
+        def add(outputs, rows, c, to):
+            outputs[0][to] += K[to][:, rows] @ c[0]
 
+        found, last = Waiting(n, add), np.zeros(n)
         for rows, c, joins in rounds(seed, n, count, scale):
             inside = np.zeros(n, dtype=bool)
             inside[rows] = True
             if found.rows[rows].any():
-                found.catch_up(scores, add)
+                found.catch_up(scores)
                 last[:] = true
             true += K[:, rows] @ c
             scores[rows] = true[rows]
-            found.move(rows, c, ~inside, low, joins, scores, add)
+            found.move(rows, c, ~inside, low, joins, scores)
             known = ~found.rows
             np.testing.assert_allclose(scores[known], true[known], atol=1e-9)
             assert not found.rows[rows].any()
@@ -68,27 +69,23 @@ def test_scores_are_known_or_owed(seed, n, count, scale):
             last[known] = true[known]
             np.testing.assert_allclose(scores[~known], last[~known], atol=1e-9)
             assert (scores[~known] < joins).all()
-        found.catch_up(scores, add)
+        found.catch_up(scores)
         np.testing.assert_allclose(scores, true, atol=1e-9)
         assert not found.rows.any()
 
 
 def test_rows_far_below_wait_and_cost_nothing(few):
-    n = 400
-    scores = np.linspace(0.0, -10.0, n)
-    cost = []
-    found = Waiting(n)
+    n, cost = 400, []
+
+    def add(outputs, rows, c, to):
+        outputs[0][to] += 0.01 * c[0].sum()
+        cost[-1] += len(to)
+
+    scores, found = np.linspace(0.0, -10.0, n), Waiting(n, add)
+    outside = np.arange(n) > 0
     for size in (1.0, 0.1, 0.1):
-        done = np.zeros(n, dtype=bool)
-
-        def add(rows, c, to, size=size, done=done):
-            scores[to] += 0.01 * size
-            done[to] = True
-
-        outside = np.ones(n, dtype=bool)
-        outside[0] = False
-        found.move(np.array([0]), np.ones(1), outside, outside, -0.5, scores, add)
-        cost.append(done.sum())
+        cost.append(0)
+        found.move(np.array([0]), np.full(1, size), outside, outside, -0.5, scores)
     assert found.rows.sum() > 0.8 * n
     assert max(cost) < 0.15 * n
 
@@ -125,7 +122,7 @@ def test_the_same_optimum(model, few, monkeypatch):
     found = model.certificate_
     assert max(counts) > 50
     assert found.status == "converged"
-    monkeypatch.setattr(waiting, "_LEAST", len(X))
+    monkeypatch.setattr(waiting, "LEAST", len(X))
     counts.clear()
     model.fit(X, y)
     assert not any(counts)

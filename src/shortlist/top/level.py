@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from .kernel_problem import DualPoint, Evaluation, alpha_bound, evaluate, sparse_start
 from .problem import TopTerms
-from .waiting import Waiting
+from .waiting import LEAST, AddRows, Waiting
 from .working_set import PairState, Violation, beta_slopes, fill_caps
 
 _NOTHING = Evaluation(np.inf, 0.0, 0.0, 0.0)
-
-# Adds kernel rows, times each set of coefficients, to each output.
-AddRows = Callable[[list[np.ndarray], np.ndarray, list[np.ndarray], np.ndarray | None], None]
 
 
 @dataclass(frozen=True)
@@ -83,8 +79,8 @@ class Level:
     scores, beta_scores : ndarray
         Scores of all rows at the point, and the part of them that beta makes. Scores of rows
         that wait are older.
-    waiting : Waiting
-        Rows whose scores may be older.
+    waiting : Waiting or None
+        Rows whose scores may be older, once there were any.
     best : Best
         What the level has reached.
     """
@@ -96,7 +92,7 @@ class Level:
         self.form = terms.threshold.form(terms.ranked_weight)
         self.scores = np.zeros(length)
         self.beta_scores = np.zeros(length)
-        self.waiting = Waiting(length)
+        self.waiting: Waiting | None = None
         self.best = Best()
         self._add_rows = add_rows
 
@@ -207,7 +203,7 @@ class Level:
 
     def rescore(self) -> None:
         """Compute the scores of all rows from nothing."""
-        self.waiting.clear()
+        self.waiting = None
         self.scores = np.zeros(self.length)
         self.beta_scores = np.zeros(self.length)
         c = self.point.coefficients(self.terms, self.length)
@@ -226,10 +222,15 @@ class Level:
             values.append(b)
         self._add_rows(outputs, positions, values, only)
 
+    @property
+    def can_wait(self) -> bool:
+        """Whether rows may be let wait: of few rows all are followed."""
+        return self.length > LEAST and not self.capped
+
     def follow(self, positions: np.ndarray, c: np.ndarray, outside: np.ndarray) -> None:
         """Add changes of coefficients to the scores of rows `outside`; far ones wait.
 
-        The scores of all others are at the point already. Not for capped thresholds.
+        The scores of all others are at the point already.
         """
         low = np.zeros(self.length, dtype=bool)
         low[self.terms.ranked] = True
@@ -237,15 +238,23 @@ class Level:
         beta = self.point.beta
         slope, total = float(beta_slopes(self.terms, beta, self.scores) @ beta), float(beta.sum())
         joins = -slope / total if total > 0.0 else -np.inf
-        self.waiting.move(positions, c, outside, low, joins, self.scores, self._add_some)
+        if self.waiting is None:
+            self.waiting = Waiting(self.length, self._add_rows)
+        self.waiting.move(positions, c, outside, low, joins, self.scores)
 
     def catch_up(self) -> None:
         """Bring the scores of all rows up to date."""
-        self.waiting.catch_up(self.scores, self._add_some)
+        if self.waiting is not None:
+            self.waiting.catch_up(self.scores)
 
-    def _add_some(self, positions: np.ndarray, c: np.ndarray, rows: np.ndarray) -> None:
-        if len(rows):
-            self._add_rows([self.scores], positions, [c], rows)
+    def waits(self, rows: np.ndarray) -> bool:
+        """Whether any of these rows waits."""
+        return self.waiting is not None and bool(self.waiting.rows[rows].any())
+
+    def adopt(self, scores: np.ndarray) -> None:
+        """Take over scores of all rows."""
+        self.waiting = None
+        self.scores[:] = scores
 
     def scale_beta(self, factor: float) -> None:
         """Multiply every beta, and bring the scores up to date."""

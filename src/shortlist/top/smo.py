@@ -292,7 +292,7 @@ class _Rounds:
     def _choose(self, point: DualPoint) -> Chosen:
         level, memory = self.level, self.memory
         chosen = choose(level.terms, point, level.point, level.scores, memory.most)
-        if level.waiting.rows[level.terms.ranked[chosen.beta]].any():
+        if level.waits(level.terms.ranked[chosen.beta]):
             level.catch_up()
             chosen = choose(level.terms, point, level.point, level.scores, memory.most)
         if chosen.crowded and memory.share == SQUARE and not self.problem.kernel.precomputed:
@@ -328,7 +328,7 @@ class _Rounds:
         outside = np.ones(level.length, dtype=bool)
         outside[rows] = False
         change = rows[changed], (a - b)[changed]
-        if self.patient and not (level.capped or cache.keeps):
+        if self.patient and level.can_wait and not cache.keeps:
             level.scores[rows] = steps.scores
             level.follow(*change, outside)
         else:
@@ -411,8 +411,7 @@ class _Rounds:
         if self.monitor.refuted > 1 and self.memory.cache.kernel.dtype == np.float32:
             self._widen()
             return
-        level.waiting.clear()
-        level.scores[:] = proved.scores
+        level.adopt(proved.scores)
         if level.capped:
             exact = level.scores.copy()
             level.rescore()

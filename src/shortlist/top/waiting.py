@@ -15,15 +15,15 @@ import numpy as np
 
 from .working_set import largest
 
-# Adds kernel rows times coefficients to some scores: positions, coefficients, rows.
-Add = Callable[[np.ndarray, np.ndarray, np.ndarray], None]
+# Adds kernel rows, times each set of coefficients, to each output: only at some rows, if given.
+AddRows = Callable[[list[np.ndarray], np.ndarray, list[np.ndarray], np.ndarray | None], None]
 
 # A row that waits is so many times too low to join if it rises like the others.
 _SAFE = 1.5
 # Rows that are followed first, at least: so many, and this share.
 _FEW, _SHARE = 1_000, 0.05
 # Rows that must be able to wait, so many and this share, for any to do so.
-_LEAST, _WORTH = 4_000, 0.3
+LEAST, _WORTH = 4_000, 0.3
 
 
 class Waiting:
@@ -33,6 +33,8 @@ class Waiting:
     ----------
     length : int
         Rows of the level.
+    add_rows : callable
+        Adds kernel rows to scores.
 
     Attributes
     ----------
@@ -40,19 +42,16 @@ class Waiting:
         Those that wait.
     """
 
-    def __init__(self, length: int) -> None:
+    def __init__(self, length: int, add_rows: AddRows) -> None:
         self.rows = np.zeros(length, dtype=bool)
+        self._add_rows = add_rows
         self._owed = np.zeros(length)
         self._risen = 0.0
 
-    def clear(self) -> None:
-        """Nothing waits: all scores are known."""
-        self.rows[:] = False
-
-    def catch_up(self, scores: np.ndarray, add: Add) -> None:
+    def catch_up(self, scores: np.ndarray) -> None:
         """Bring the scores of all rows that wait up to date."""
-        self._pay(np.flatnonzero(self.rows), scores, add)
-        self.clear()
+        self._pay(np.flatnonzero(self.rows), scores)
+        self.rows[:] = False
 
     def move(
         self,
@@ -62,7 +61,6 @@ class Waiting:
         low: np.ndarray,
         joins: float,
         scores: np.ndarray,
-        add: Add,
     ) -> None:
         """Bring scores up to date after a change, but those that can wait.
 
@@ -78,8 +76,6 @@ class Waiting:
             Score from which on such a row would join.
         scores : ndarray
             Scores of all rows; those that wait are the last known.
-        add : callable
-            Adds to them.
         """
         fresh = not self.rows.any()
         if fresh:
@@ -89,12 +85,12 @@ class Waiting:
         self._owed[positions] += c
         followed = np.flatnonzero(outside & ~undecided)
         before = scores[followed]
-        add(positions, c, followed)
+        self._add(scores, positions, c, followed)
         rise = (scores[followed] - before)[low[followed]]
         self._risen += float(rise.max(initial=0.0))
 
         left = np.flatnonzero(undecided)
-        worth = max(_LEAST, _WORTH * np.count_nonzero(outside & low))
+        worth = max(LEAST, _WORTH * np.count_nonzero(outside & low))
         near = self._nearest(scores[left]) if fresh else np.zeros(len(left), dtype=bool)
         while True:
             near |= scores[left] >= joins - _SAFE * self._risen
@@ -102,10 +98,10 @@ class Waiting:
                 near[:] = True
             if not near.any():
                 break
-            self._risen = max(self._risen, self._pay(left[near], scores, add))
+            self._risen = max(self._risen, self._pay(left[near], scores))
             left = left[~near]
             near = np.zeros(len(left), dtype=bool)
-        self.clear()
+        self.rows[:] = False
         self.rows[left] = True
 
     @staticmethod
@@ -114,10 +110,16 @@ class Waiting:
         near[largest(np.arange(len(scores)), scores, few)] = True
         return near
 
-    def _pay(self, rows: np.ndarray, scores: np.ndarray, add: Add) -> float:
+    def _pay(self, rows: np.ndarray, scores: np.ndarray) -> float:
         """Add what rows are owed; return by how much their scores rise at most."""
         if not len(rows):
             return 0.0
         before, positions = scores[rows], np.flatnonzero(self._owed)
-        add(positions, self._owed[positions], rows)
+        self._add(scores, positions, self._owed[positions], rows)
         return float((scores[rows] - before).max())
+
+    def _add(
+        self, scores: np.ndarray, positions: np.ndarray, c: np.ndarray, rows: np.ndarray
+    ) -> None:
+        if len(rows):
+            self._add_rows([scores], positions, [c], rows)

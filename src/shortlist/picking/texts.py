@@ -1,12 +1,16 @@
-"""Free text in a table: the transformer that :func:`shortlist.pick` hands to skrub."""
+"""Tables with columns that are not numbers: what :func:`shortlist.pick` hands to skrub."""
 
 from __future__ import annotations
 
+import importlib.util
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
+from .._scores import in_double
 from .._words import along, count_pieces, learn
 
 
@@ -86,3 +90,18 @@ class TextPieces(TransformerMixin, BaseEstimator):
 def _texts(column: Any) -> list[str]:
     missing = column.is_null() if hasattr(column, "is_null") else column.isna()
     return ["" if gap else str(value) for value, gap in zip(column, missing, strict=True)]
+
+
+def encoded(other: list[Any]) -> Any:
+    """Return a transformer that makes numbers of a table, of its `other` columns too."""
+    if importlib.util.find_spec("skrub") is None:
+        raise ValueError(
+            f"X has columns that are not numbers: {', '.join(map(repr, other[:5]))}"
+            f"{', ...' if len(other) > 5 else ''}. Install skrub (pip install skrub), which turns "
+            "them into features, or pass features=, a transformer of your own."
+        )
+    from skrub import TableVectorizer
+
+    # skrub has its features in single precision: models compute in double from here on.
+    double = FunctionTransformer(in_double, feature_names_out="one-to-one")
+    return make_pipeline(TableVectorizer(high_cardinality=TextPieces()), double)

@@ -8,7 +8,7 @@ is :func:`default_features`.
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -28,17 +28,11 @@ from sklearn.impute import SimpleImputer
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import (
-    FunctionTransformer,
-    MaxAbsScaler,
-    QuantileTransformer,
-    StandardScaler,
-)
+from sklearn.preprocessing import MaxAbsScaler, QuantileTransformer, StandardScaler
 from sklearn.svm import SVC
 
-from ..._scores import in_double
 from ...top.estimators import PatMat
-from ..texts import TextPieces
+from ..texts import encoded
 
 BASELINE = "logistic regression"
 EFFORTS = ("quick", "normal", "thorough")
@@ -208,15 +202,8 @@ def forest(kind: type, leaves: tuple[int, ...], task: Task, **settings: Any) -> 
     """Forests of one kind, with leaves of different sizes."""
     trees = _HURRIED_TREES if task.hurried else _FOLD_TREES[task.effort]
     for leaf in leaves if task.hurried else task.some(leaves):
-        yield (
-            f"leaf={leaf}",
-            kind(
-                trees,
-                min_samples_leaf=leaf,
-                random_state=task.seed,
-                **settings,
-            ),
-        )
+        one = kind(trees, min_samples_leaf=leaf, random_state=task.seed, **settings)
+        yield f"leaf={leaf}", one
 
 
 def _random_forest(task: Task) -> Iterator[Setting]:
@@ -491,19 +478,7 @@ def default_features(X: Any) -> Any:
     ``TableVectorizer``.
     """
     other = [] if sparse.issparse(X) else other_columns(X)
-    if not other:
-        return as_numbers()
-    if importlib.util.find_spec("skrub") is None:
-        raise ValueError(
-            f"X has columns that are not numbers: {', '.join(map(repr, other[:5]))}"
-            f"{', ...' if len(other) > 5 else ''}. Install skrub (pip install skrub), which turns "
-            "them into features, or pass features=, a transformer of your own."
-        )
-    from skrub import TableVectorizer
-
-    # skrub has its features in single precision: models compute in double from here on.
-    double = FunctionTransformer(in_double, feature_names_out="one-to-one")
-    return make_pipeline(TableVectorizer(high_cardinality=TextPieces()), double)
+    return encoded(other) if other else as_numbers()
 
 
 def other_columns(X: Any) -> list[Any]:
